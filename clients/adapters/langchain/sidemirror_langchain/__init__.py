@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["Settings", "SidemirrorMiddleware"]
 
 ToolResult = ToolMessage | Command[Any]
+# The name of the messages that are added, by which a thread's state tells them from the user's.
+_OURS = "sidemirror"
 
 
 class _Invocation:
@@ -204,7 +206,7 @@ class _ModelCall:
         return replace(self._last, result=self._new)
 
     def _asked(self, *texts: str) -> ModelRequest[Any]:
-        self._new += [HumanMessage(text, name="sidemirror") for text in texts]
+        self._new += [HumanMessage(text, name=_OURS) for text in texts]
         model = getattr(self._request.model, "model_name", "") or getattr(self._request.model, "model", "")
         self._run.model_started(model=str(model))
         return self._request.override(messages=[*self._request.messages, *self._new])
@@ -224,7 +226,8 @@ def _depth() -> int:
 
 def _task(state: Any) -> str:
     messages: list[AnyMessage] = state["messages"]
-    return next((one.text for one in reversed(messages) if isinstance(one, HumanMessage)), "")
+    said = (one for one in reversed(messages) if isinstance(one, HumanMessage) and one.name != _OURS)
+    return next((one.text for one in said), "")
 
 
 def _answer(outputs: Any) -> str | None:

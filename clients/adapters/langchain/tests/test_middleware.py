@@ -232,6 +232,23 @@ async def test_an_interrupted_run_is_taken_up_in_its_session(
     assert ends[-2:] == ["response_drafted", "turn_finished"]
 
 
+async def test_a_run_that_is_resumed_behind_advice_has_the_users_task(
+    endpoint: Endpoint, client: Client, sidecar: Sidecar
+) -> None:
+    """Seen to have the advice for its task when that is the last message from a user."""
+    endpoint.script("m", [stories.BAD], [stories.GOOD], stories.RIGHT)
+    made = agent_of(
+        endpoint, "m", SidemirrorMiddleware(client=client), run_sql, checkpointer=InMemorySaver(),
+        after=[HumanInTheLoopMiddleware({"run_sql": True})],
+    )  # fmt: skip
+    config, approved = {"configurable": {"thread_id": "thread-8"}}, Command(resume={"decisions": [{"type": "approve"}]})
+    await made.ainvoke({"messages": [("user", stories.TASK)]}, config)
+    advised = await made.ainvoke(approved, config)
+    assert advised["messages"][-2].name == "sidemirror"
+    assert (await made.ainvoke(approved, config))["messages"][-1].text == stories.RIGHT
+    assert [turn.task for turn in sidecar.turns(3)] == [stories.TASK] * 3
+
+
 async def test_runs_at_once_have_a_turn_each(endpoint: Endpoint, client: Client, sidecar: Sidecar) -> None:
     middleware = SidemirrorMiddleware(client=client)
     names = [endpoint.script(f"m{number}", *stories.REPAIRED) for number in range(8)]
