@@ -84,6 +84,17 @@ func Connect(given ...Option) (*Client, error) {
 	return client, nil
 }
 
+// Must is the client of [Connect], for a program that does not start with options that cannot be used: it panics with the
+// error where there is one.
+//
+//	client := sidemirror.Must(sidemirror.Connect())
+func Must(client *Client, err error) *Client {
+	if err != nil {
+		panic(err)
+	}
+	return client
+}
+
 // WaitUntilReady returns once the sidecar says that it serves, or when the context ends.
 func (c *Client) WaitUntilReady(ctx context.Context) error {
 	for {

@@ -169,6 +169,16 @@ func TestMoreThanWasSentIsSaidToBeDurable(t *testing.T) {
 	}
 }
 
+// Seen to fail when it gives a client that is nil.
+func TestMustPanicsWithWhatConnectSays(t *testing.T) {
+	defer func() {
+		if said, _ := recover().(error); said == nil || !strings.Contains(said.Error(), "host:port") {
+			t.Fatal(said)
+		}
+	}()
+	Must(Connect(WithAddress("nonsense")))
+}
+
 // Also when it is closed by the callback that is told. Seen to fail when closing only cancels.
 func TestNothingRunsOnAfterClose(t *testing.T) {
 	closed := make(chan struct{})

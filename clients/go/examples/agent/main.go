@@ -18,10 +18,7 @@ const task = "How many orders are open?"
 var queries = []string{"SELECT count(*) FROM orders WHERE status = 'open'", "SELECT count(*) FROM open_orders"}
 
 func main() {
-	client, err := sidemirror.Connect()
-	if err != nil {
-		panic(err)
-	}
+	client := sidemirror.Must(sidemirror.Connect())
 	defer client.Close()
 	for _, message := range turn(context.Background(), client) {
 		if message != "" {
@@ -32,9 +29,10 @@ func main() {
 
 // turn is what the model was shown, and how it went.
 func turn(ctx context.Context, client *sidemirror.Client) []string {
-	turn := client.BeginTurn(sidemirror.TurnOptions{Started: &pb.TurnStarted{
-		Task: task, BasePrompt: "You are helpful.", Config: &pb.ThinkingConfig{Level: pb.ThinkLevel_THINK_LEVEL_MEDIUM},
-	}})
+	turn := client.BeginTurn(sidemirror.TurnOptions{
+		Task: task, Level: pb.ThinkLevel_THINK_LEVEL_MEDIUM, Started: &pb.TurnStarted{BasePrompt: "You are helpful."},
+		Goal: &sidemirror.Goal{ID: "open-orders", Objective: "Know how many orders are open"},
+	})
 	defer turn.End(nil)
 	patient, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -56,9 +54,7 @@ func turn(ctx context.Context, client *sidemirror.Client) []string {
 	}
 	turn.Report(sidemirror.ResponseDrafted(answer))
 	score := 1.0
-	turn.FinishGoal(pb.TaskOutcome_TASK_OUTCOME_SUCCESS, &score, sidemirror.Goal{
-		ID: "open-orders", Objective: "Know how many orders are open",
-	})
+	turn.Finish(pb.TaskOutcome_TASK_OUTCOME_SUCCESS, &score)
 	if summary := turn.Summary(patient); summary != nil {
 		return append(messages, answer, fmt.Sprint(summary.GetToolErrorCount(), " of the tool calls failed"))
 	}
