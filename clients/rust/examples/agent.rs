@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use sidemirror_client::v1::{TaskOutcome, ThinkLevel, TurnStarted};
-use sidemirror_client::{advice_text, event, goal, started, Draft, Sidemirror};
+use sidemirror_client::v1::TurnStarted;
+use sidemirror_client::{advice_text, event, goal, started, Draft, Sidemirror, TaskOutcome, ThinkLevel};
 
 const TASK: &str = "How many orders are open?";
 const QUERIES: [&str; 2] = ["SELECT count(*) FROM orders WHERE status = 'open'", "SELECT count(*) FROM open_orders"];
@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let sidemirror = Sidemirror::connect()?;
     let started = TurnStarted { base_prompt: "You are helpful.".into(), ..started(TASK, ThinkLevel::Medium) };
-    let turn = sidemirror.begin_turn(started);
+    let turn = sidemirror.begin_turn(started).towards(goal("open-orders", TASK));
     let prompt = turn.plan(PATIENCE).await.map_or("You are helpful.".into(), |plan| plan.system_prompt);
     let mut messages = vec![prompt, TASK.into()];
     messages.extend(turn.recall(None).await.map(|lessons| lessons.text));
@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         messages.push(verdict.revision_prompt);
     }
     turn.report(event::response_drafted(answer));
-    turn.finish_with_goal(TaskOutcome::Success, Some(1.0), goal("open-orders", TASK));
+    turn.finish(TaskOutcome::Success, Some(1.0));
     if let Some(summary) = turn.summary(PATIENCE).await {
         messages.push(format!("{} of the tool calls failed", summary.tool_error_count));
     }

@@ -2,20 +2,20 @@
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! use sidemirror_client::v1::{TaskOutcome, ThinkLevel};
-//! use sidemirror_client::{advice_text, event, goal, started, Sidemirror};
+//! use sidemirror_client::{advice_text, event, goal, started, Sidemirror, TaskOutcome, ThinkLevel};
 //!
 //! let sidemirror = Sidemirror::connect()?;
 //! let turn = sidemirror.begin_turn(started("find the cheapest flight", ThinkLevel::Medium));
+//! let turn = turn.towards(goal("lisbon", "Get to Lisbon"));
 //! turn.report(event::tool_called("search", r#"{"to": "LIS"}"#));
 //! println!("{}", advice_text(turn.advice(None).await));
-//! turn.finish_with_goal(TaskOutcome::Success, None, goal("lisbon", "Get to Lisbon"));
+//! turn.finish(TaskOutcome::Success, None);
 //! sidemirror.close().await;
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! Messages are in [`v1`] (the crate `sidemirror-api`).
+//! Messages are in [`v1`] (the crate `sidemirror-api`); the outcome and the level of a turn are here, too.
 //!
 //! Features: `tls` (on by default) makes connections with TLS possible.
 
@@ -49,5 +49,6 @@ pub use losses::Undelivered;
 pub use messages::{goal, started};
 pub use problem::{problem_of, Problem};
 pub use sidemirror_api::v1;
+pub use sidemirror_api::v1::{TaskOutcome, ThinkLevel};
 pub use transport::DEFAULT_ADDRESS;
 pub use turn::{Draft, Recall, Turn, TurnOptions};

@@ -56,6 +56,8 @@ pub(crate) struct State {
     pub directives: VecDeque<TurnDirective>,
     pub plan: Option<TurnPlan>,
     pub summary: Option<TurnSummary>,
+    /// What the turn works towards, when that is known before its end.
+    pub goal: Option<ReportGoalRequest>,
     /// What follows the turn: the first is sent next.
     reports: VecDeque<Report>,
     outcome: TaskOutcome,
@@ -150,6 +152,16 @@ impl Shared {
         if !receipt_id.is_empty() && !state.receipts.iter().any(|each| each == receipt_id) {
             state.receipts.push(receipt_id.into());
         }
+    }
+
+    /// The goals that wait to be reported.
+    #[cfg(test)]
+    pub fn goals(&self) -> Vec<ReportGoalRequest> {
+        let is_goal = |report: &Report| match report {
+            Report::Goal(goal) => Some(goal.clone()),
+            Report::Outcome(_) => None,
+        };
+        self.state().reports.iter().filter_map(is_goal).collect()
     }
 
     /// What is to be reported next, once the turn is durable; None when there is nothing.

@@ -114,7 +114,7 @@ struct Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        leave(&self.shared, std::thread::panicking());
+        leave(&self.shared, panic());
     }
 }
 
@@ -146,23 +146,33 @@ impl Turn {
     }
 
     /// Ends the turn. Unless the outcome is UNSPECIFIED, which teaches nothing, it is reported for every block of lessons
-    /// that the turn was given. What is on its way is still delivered, also after the sidecar was away.
+    /// that the turn was given, and so is the goal that the turn works [`towards`](Self::towards). What is on its way is
+    /// still delivered, also after the sidecar was away.
     pub fn finish(&self, outcome: TaskOutcome, score: Option<f64>) {
         finish(self.shared(), outcome, score, None);
     }
 
-    /// The same with the goal that the turn worked towards: `goal_id` and `objective` are needed. Its state is COMPLETED
-    /// for SUCCESS and FAILED for any other outcome, unless it says its own.
+    /// The same with a goal that is known at the end only: `goal_id` and `objective` are needed. Its state is COMPLETED for
+    /// SUCCESS and FAILED for any other outcome, unless it says its own.
     pub fn finish_with_goal(&self, outcome: TaskOutcome, score: Option<f64>, goal: ReportGoalRequest) {
         finish(self.shared(), outcome, score, Some(goal));
     }
 
+    /// The turn with the goal that it works towards: `goal_id` and `objective` are needed. It is reported with the outcome
+    /// however the turn ends, unless without one. The error that [`within`](Self::within) sees, or a panic, is its error where
+    /// it has none. [`finish`](Self::finish) needs no goal then; that of `finish_with_goal` counts instead.
+    #[must_use]
+    pub fn towards(self, goal: ReportGoalRequest) -> Self {
+        self.shared().state().goal = Some(goal);
+        self
+    }
+
     /// Does the work in the turn's scope: afterwards the turn is over, as ERROR if the work failed, panicked, or else
     /// without an outcome, unless the work has finished it.
-    pub async fn within<T, E>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+    pub async fn within<T, E: fmt::Display>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
         let scope = Scope(self.shared());
         let done = work.await;
-        leave(scope.0, done.is_err());
+        leave(scope.0, done.as_ref().err().map(ToString::to_string));
         done
     }
 
@@ -312,22 +322,32 @@ struct Scope<'a>(&'a Shared);
 
 impl Drop for Scope<'_> {
     fn drop(&mut self) {
-        leave(self.0, std::thread::panicking());
+        leave(self.0, panic());
     }
 }
 
-fn leave(shared: &Shared, failed: bool) {
+/// Why a turn fails whose scope is left by a panic, whose own words nobody sees here.
+fn panic() -> Option<String> {
+    std::thread::panicking().then(|| "panic".into())
+}
+
+/// Ends the turn if nobody has: as ERROR when something says why, and else without an outcome.
+fn leave(shared: &Shared, why: Option<String>) {
     let is_open = {
-        let state = shared.state();
+        let mut state = shared.state();
+        if let Some(goal) = state.goal.as_mut().filter(|goal| goal.error.is_empty()) {
+            goal.error = why.clone().unwrap_or_default();
+        }
         !state.finishing && !state.over
     };
     if is_open {
-        finish(shared, if failed { TaskOutcome::Error } else { TaskOutcome::Unspecified }, None, None);
+        finish(shared, if why.is_some() { TaskOutcome::Error } else { TaskOutcome::Unspecified }, None, None);
     }
 }
 
 fn finish(shared: &Shared, outcome: TaskOutcome, score: Option<f64>, goal: Option<ReportGoalRequest>) {
-    shared.keep_reports(outcome, score, goal);
+    let towards = goal.or_else(|| shared.state().goal.clone());
+    shared.keep_reports(outcome, score, towards);
     report(shared, event::of(turn_event::Kind::TurnFinished(TurnFinished { outcome: outcome.into(), score })));
 }
 
@@ -350,7 +370,8 @@ fn report(shared: &Shared, mut event: TurnEvent) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Options, Sidemirror};
+    use crate::v1::GoalState;
+    use crate::{goal, Options, Sidemirror};
 
     /// Seen to fail when each scope ends without an outcome.
     #[tokio::test]
@@ -370,9 +391,40 @@ mod tests {
         assert_eq!(ended(drop), TaskOutcome::Unspecified);
         assert_eq!(ended(|_turn| panic!("the agent's own")), TaskOutcome::Error);
         let failing = client.begin_turn(TurnStarted::default());
-        let _ = failing.within(async { Err::<(), _>(()) }).await;
+        let _ = failing.within(async { Err::<(), _>("the agent's own") }).await;
         let last = failing.shared().state().waiting.back().cloned();
         let finished = TurnFinished { outcome: TaskOutcome::Error.into(), score: None };
         assert_eq!(last.and_then(|event| event.kind), Some(turn_event::Kind::TurnFinished(finished)));
+    }
+
+    /// Seen to fail when a turn that is left with an error reports its end alone: its goal was lost.
+    #[tokio::test]
+    async fn the_goal_of_a_turn_is_reported_however_it_ends() {
+        let address = Some("unix:/nobody.sock".into());
+        let client = Sidemirror::connect_with(Options { address, ..Default::default() }).unwrap();
+        let begun = || client.begin_turn(TurnStarted::default()).towards(goal("g", "o"));
+        let reported =
+            |turn: &Turn| turn.shared().goals().into_iter().map(|goal| (goal.state(), goal.goal_id, goal.error));
+
+        let (failing, given) =
+            (begun(), begun().towards(ReportGoalRequest { error: "its own".into(), ..goal("g", "o") }));
+        for turn in [&failing, &given] {
+            let _ = turn.within(async { Err::<(), _>("the agent's own") }).await;
+        }
+        assert!(reported(&failing).eq([(GoalState::Failed, "g".into(), "the agent's own".into())]));
+        assert!(reported(&given).eq([(GoalState::Failed, "g".into(), "its own".into())]));
+
+        let panicking = begun();
+        let within = panicking.clone();
+        let _ = tokio::spawn(async move { within.within(async { panic!() as Result<(), String> }).await }).await;
+        assert!(reported(&panicking).eq([(GoalState::Failed, "g".into(), "panic".into())]));
+
+        let (finished, other, left) = (begun(), begun(), begun());
+        finished.finish(TaskOutcome::Success, None);
+        assert!(reported(&finished).eq([(GoalState::Completed, "g".into(), String::new())]));
+        other.finish_with_goal(TaskOutcome::Failure, None, goal("other", "o"));
+        assert!(reported(&other).eq([(GoalState::Failed, "other".into(), String::new())]));
+        let _ = left.within(async { Ok::<_, String>(()) }).await;
+        assert!(reported(&left).eq([]));
     }
 }

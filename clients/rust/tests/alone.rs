@@ -147,7 +147,7 @@ async fn a_turn_is_a_scope() {
     failing.report(event::user_message("after the end"));
     let finished = sidemirror.begin_turn(TurnStarted::default());
     finished.finish(TaskOutcome::Success, None);
-    assert_eq!(finished.within(async { Ok::<_, ()>(1) }).await, Ok(1));
+    assert_eq!(finished.within(async { Ok::<_, String>(1) }).await, Ok(1));
     assert_eq!((failing.dropped(), finished.dropped()), (1, 0));
     assert_eq!(sidemirror.close_within(Duration::ZERO).await.events, 7);
 }
