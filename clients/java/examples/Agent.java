@@ -23,9 +23,8 @@ public final class Agent {
     ThinkingConfig config = ThinkingConfig.newBuilder().setLevel(ThinkLevel.THINK_LEVEL_MEDIUM).build();
     TurnStarted started =
         TurnStarted.newBuilder().setTask(TASK).setBasePrompt("You are helpful.").setConfig(config).build();
-    ReportGoalRequest goal =
-        ReportGoalRequest.newBuilder().setGoalId("open-orders").setObjective("Know how many orders are open").build();
     try (Sidemirror sidemirror = Sidemirror.connect()) {
+      ReportGoalRequest goal = Sidemirror.goal("open-orders", "Know how many orders are open");
       sidemirror.beginTurn(started).run(goal, Agent::answer).forEach(System.out::println);
     }
   }

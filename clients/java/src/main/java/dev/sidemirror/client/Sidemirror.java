@@ -1,5 +1,6 @@
 package dev.sidemirror.client;
 
+import dev.sidemirror.v1.ReportGoalRequest;
 import dev.sidemirror.v1.TaskOutcome;
 import dev.sidemirror.v1.ThinkLevel;
 import dev.sidemirror.v1.ThinkingConfig;
@@ -207,6 +208,17 @@ public final class Sidemirror extends Services implements AutoCloseable {
             .withDeadlineAfter(withinNs, TimeUnit.NANOSECONDS)
             .check(HealthCheckRequest.getDefaultInstance());
     return state.getStatus() == ServingStatus.SERVING;
+  }
+
+  /**
+   * What a turn works towards, as {@link AgentTurn#run(ReportGoalRequest, AgentTurn.Work)} takes it.
+   *
+   * @param id the goal's id, the same whenever it is worked towards
+   * @param objective what is to be reached
+   * @return the goal, of which no more is said than this
+   */
+  public static ReportGoalRequest goal(String id, String objective) {
+    return ReportGoalRequest.newBuilder().setGoalId(id).setObjective(objective).build();
   }
 
   /**
