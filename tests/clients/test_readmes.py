@@ -74,11 +74,15 @@ def run(name: str, command: Sequence[str], beside: Sidecar) -> str:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_first_lines_run(name: str, beside: Sidecar, tmp_path: Path) -> None:
+    """They show the model what the sidecar says, and the last line is the answer that was revised."""
     ready(next(language for language in LANGUAGES if language.name == name))
     project = tmp_path / "project"
     project.mkdir()
     first_lines, shown = command(name, project), first_block(name, "text").splitlines()
-    assert "[reflection] " in run(name, first_lines, beside)
+    printed = run(name, first_lines, beside)
+    assert "[reflection] " in printed, printed
+    assert "Missing critical information" in printed, printed
+    assert "41" not in printed.splitlines()[-1], printed
     # The goal's lesson is made beside the turns.
     ends_s = time.monotonic() + 60
     while missing := [line for line in shown if line not in (printed := run(name, first_lines, beside))]:
