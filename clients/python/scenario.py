@@ -150,7 +150,8 @@ class Runner:
         if what == "begin":
             fields = ParseDict(step.get("started", {}), pb.TurnStarted())
             started: Any = {field.name: value for field, value in fields.ListFields()}
-            self.turns[name] = self.client.begin_turn(step.get("turn_id", ""), step.get("agent", ""), **started)
+            at = step.get("turn_id", ""), step.get("agent", "")
+            self.turns[name] = self.client.begin_turn(*at, goal=_goal(step), **started)
             self.directives[name] = []
             return
         turn = self.turns[name]
@@ -271,10 +272,13 @@ def _check_refused(given: dict[str, Any], words: list[str]) -> None:
 
 def _finish(turn: Turn, step: dict[str, Any]) -> None:
     finished = ParseDict({key: step[key] for key in ("outcome", "score") if key in step}, pb.TurnFinished())
-    goal: Any = None
-    if "goal" in step:
-        goal = {field.name: value for field, value in ParseDict(step["goal"], ReportGoalRequest()).ListFields()}
-    turn.finish(finished.outcome, finished.score if finished.HasField("score") else None, goal=goal)
+    turn.finish(finished.outcome, finished.score if finished.HasField("score") else None, goal=_goal(step))
+
+
+def _goal(step: dict[str, Any]) -> Any:
+    if "goal" not in step:
+        return None
+    return {field.name: value for field, value in ParseDict(step["goal"], ReportGoalRequest()).ListFields()}
 
 
 def _timeout_s(step: dict[str, Any]) -> float:

@@ -8,6 +8,7 @@ import { TaskOutcome } from "@sidemirror/api/v1/common";
 import { CritiqueService } from "@sidemirror/api/v1/critique";
 import { ContextBlockSchema, CritiqueResultSchema } from "@sidemirror/api/v1/common";
 import { GoalReflectionService, ReportGoalRequestSchema } from "@sidemirror/api/v1/goal_reflection";
+import type { ReportGoalRequest } from "@sidemirror/api/v1/goal_reflection";
 import { ReflectiveMemoryService } from "@sidemirror/api/v1/reflective_memory";
 import { SidecarService } from "@sidemirror/api/v1/sidecar";
 import { ThinkingService, TurnDirectiveSchema, TurnEventSchema, TurnPlanSchema } from "@sidemirror/api/v1/thinking";
@@ -22,6 +23,8 @@ const SERVICES = [ThinkingService, CritiqueService, GoalReflectionService, Refle
 const variables: Record<string, string> = JSON.parse(process.env["SCENARIO_VARIABLES"] ?? "{}");
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const turns = new Map<string, Turn>();
+/** What turns work towards, where they know it from their beginning. */
+const goals = new Map<string, ReportGoalRequest>();
 let client: Sidemirror | undefined;
 const state = { told: 0 };
 let refusals: string[] = [];
@@ -96,6 +99,7 @@ async function turn(step: Step): Promise<void> {
   const name: string = step["as"] ?? "t";
   if (step["turn"] === "begin") {
     const { $typeName, $unknown, ...started } = fromJson(TurnStartedSchema, step["started"] ?? {});
+    if (step["goal"]) goals.set(name, fromJson(ReportGoalRequestSchema, step["goal"]));
     turns.set(name, use().beginTurn({ turnId: step["turn_id"], agent: step["agent"], ...started }));
     return;
   }
@@ -114,7 +118,7 @@ async function turn(step: Step): Promise<void> {
       return current
         .run(() => {
           if (step["turn"] === "fail") throw new Thrown();
-        })
+        }, { goal: goals.get(name) })
         .catch((error: unknown) => {
           if (!(error instanceof Thrown)) throw error;
         });

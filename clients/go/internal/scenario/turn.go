@@ -23,8 +23,12 @@ func (r *runner) turn(step object) error {
 		if err := parse(step["started"], started); err != nil {
 			return err
 		}
+		goal, err := goalOf(step)
+		if err != nil {
+			return err
+		}
 		r.turns[name] = r.client.BeginTurn(sidemirror.TurnOptions{
-			TurnID: text(step, "turn_id"), Agent: text(step, "agent"), Started: started,
+			TurnID: text(step, "turn_id"), Agent: text(step, "agent"), Started: started, Goal: goal,
 		})
 		r.directives[name] = nil
 	case "report":
@@ -64,18 +68,27 @@ func finish(turn *sidemirror.Turn, step object) error {
 		score = &given
 	}
 	outcome := pb.TaskOutcome(pb.TaskOutcome_value[text(step, "outcome")])
-	if step["goal"] == nil {
+	goal, err := goalOf(step)
+	if goal == nil {
 		turn.Finish(outcome, score)
-		return nil
+	} else {
+		turn.FinishGoal(outcome, score, *goal)
+	}
+	return err
+}
+
+// goalOf is the step's goal; nil where it has none.
+func goalOf(step object) (*sidemirror.Goal, error) {
+	if step["goal"] == nil {
+		return nil, nil
 	}
 	goal := &pb.ReportGoalRequest{}
 	if err := parse(step["goal"], goal); err != nil {
-		return err
+		return nil, err
 	}
-	turn.FinishGoal(outcome, score, sidemirror.Goal{
+	return &sidemirror.Goal{
 		ID: goal.GoalId, Objective: goal.Objective, Tasks: goal.Tasks, Error: goal.Error, SubjectIDs: goal.SubjectIds,
-	})
-	return nil
+	}, nil
 }
 
 // leave leaves the turn's scope.

@@ -158,7 +158,10 @@ impl Runner {
         if what == "begin" {
             let started = self.typed(&step["started"])?;
             let options = TurnOptions { turn_id: text(step, "turn_id"), agent: text(step, "agent"), started };
-            let turn = self.client()?.begin_turn(options);
+            let mut turn = self.client()?.begin_turn(options);
+            if step["goal"].is_object() {
+                turn = turn.towards(self.typed(&step["goal"])?);
+            }
             self.turns.insert(name, turn);
             return Ok(());
         }

@@ -4,6 +4,7 @@ import com.google.gson.JsonNull;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.google.gson.JsonPrimitive;
+import com.google.protobuf.InvalidProtocolBufferException;
 import dev.sidemirror.client.AgentTurn;
 import dev.sidemirror.client.Events;
 import dev.sidemirror.client.Sidemirror;
@@ -42,6 +43,10 @@ public final class Scenario {
 
   private final Map<String, String> variables = new HashMap<>();
   private final Map<String, AgentTurn> turns = new HashMap<>();
+
+  /** What turns work towards, where they know it from their beginning. */
+  private final Map<String, ReportGoalRequest> goals = new HashMap<>();
+
   private final Map<String, List<JsonElement>> directives = new HashMap<>();
   private final BlockingQueue<String> refusals = new LinkedBlockingQueue<>();
   private final AtomicInteger told = new AtomicInteger();
@@ -211,6 +216,7 @@ public final class Scenario {
         TurnStarted started = Matching.parsed(step.get("started"), TurnStarted.newBuilder()).build();
         turns.put(name, client.beginTurn(Matching.text(step, "turn_id"), Matching.text(step, "agent"), started));
         directives.put(name, new ArrayList<>());
+        goals.put(name, goal(step));
       }
       case "report" -> {
         JsonArray events = step.has("events") ? step.getAsJsonArray("events") : new JsonArray();
@@ -226,9 +232,7 @@ public final class Scenario {
       }
       case "finish" -> {
         Double score = step.has("score") ? Double.valueOf(step.get("score").getAsDouble()) : null;
-        ReportGoalRequest goal =
-            step.has("goal") ? Matching.parsed(step.get("goal"), ReportGoalRequest.newBuilder()).build() : null;
-        turn.finish(TaskOutcome.valueOf(Matching.text(step, "outcome")), score, goal);
+        turn.finish(TaskOutcome.valueOf(Matching.text(step, "outcome")), score, goal(step));
       }
       case "flush" -> {
         boolean expected = !step.has("delivered") || step.get("delivered").getAsBoolean();
@@ -241,7 +245,7 @@ public final class Scenario {
           Objects.requireNonNull(turn);
         }
       }
-      case "fail" -> fail(turn);
+      case "fail" -> fail(turn, goals.get(name));
       case "error" -> awaitError(turn, step);
       case "await" -> await(name, step.get("expect"));
       default -> ask(turn, step);
@@ -252,9 +256,14 @@ public final class Scenario {
     return step.has("timeout_ms") ? Duration.ofMillis(step.get("timeout_ms").getAsLong()) : PATIENCE;
   }
 
-  private static void fail(AgentTurn turn) throws Unexpected {
+  private static ReportGoalRequest goal(JsonObject step) throws InvalidProtocolBufferException {
+    return step.has("goal") ? Matching.parsed(step.get("goal"), ReportGoalRequest.newBuilder()).build() : null;
+  }
+
+  private static void fail(AgentTurn turn, ReportGoalRequest goal) throws Unexpected {
     try {
       turn.run(
+          goal,
           in -> {
             throw new IllegalStateException("an agent's own");
           });
