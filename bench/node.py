@@ -1,10 +1,14 @@
-"""Many agents on one sidecar of a node: `uv run python -m bench.node [--agents 200] [--seconds 6]`.
+"""Many agents on one sidecar of a node: `uv run python -m bench.node [--agents 200] [--seconds 6] [--rounds 5]`.
 
 Each agent has a token and a project of its own, and a turn on a stream to which it adds an event twice a second. Told
 are: the memory of each further agent; the 99th percentile of an acknowledgement for all agents but one, while nothing
 else happens and while that one floods, sends messages of 1 MiB, has spent its cap, or waits for a model that does not
 answer, each right after a quiet window; and, after a kill -9 under load, the seconds until each agent's turn goes on,
 with the events that were durable before and are not there afterwards. The noisy agent is a process of its own.
+
+A window has some 2,400 acknowledgements, and one stall of the machine is all of its 99th percentile. So each pair of
+windows is measured once in each round, in another order, and what counts is the median of the rounds' ratios. How much
+of the machine other processes took in the quiet windows is told beside it: where that is much, the figures say little.
 """
 
 import argparse
@@ -12,17 +16,18 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import grpc
 
 from bench import calls
-from bench.figures import now, share
-from bench.processes import free_port
+from bench.figures import median, now, share
+from bench.processes import cpu_s, free_port, machine_s
 from sidemirror.v1 import sidecar_pb2, sidecar_pb2_grpc, thinking_pb2_grpc
 from sidemirror.v1 import thinking_pb2 as pb
 from tests.faults.process import Process
@@ -67,9 +72,11 @@ class Agent:
     """An agent on a connection of its own. Takes its turn up again when the sidecar was away, and says again what was
     not durable."""
 
-    def __init__(self, name: str, address: str) -> None:
+    def __init__(self, name: str, address: str, phase_s: float) -> None:
+        """`phase_s`: when in each period it sends."""
         self.name = name
         self._address = address
+        self._phase_s = phase_s
         self._sent = 0
         # What the sidecar had made durable of the turn's events, `turn_started` among them.
         self.durable = 0
@@ -102,7 +109,7 @@ class Agent:
         hearing = asyncio.create_task(self._hear(stream, base, first_events=len(first.events)))
         try:
             while not hearing.done():
-                await asyncio.wait((hearing,), timeout=_EVERY_S)
+                await asyncio.wait((hearing,), timeout=self._until_next_s())
                 if hearing.done():
                     break
                 self._waits[self._sent + 1 - base] = now()
@@ -112,6 +119,11 @@ class Agent:
             hearing.cancel()
             await asyncio.gather(hearing, return_exceptions=True)
             stream.cancel()
+
+    def _until_next_s(self) -> float:
+        """Until its next event is due. After a stall it goes on at its own times: agents that a stall has brought
+        together would else go on sending together, and wait for each other in the windows that follow."""
+        return _EVERY_S - (now() - self._phase_s) % _EVERY_S
 
     async def _hear(self, stream: Any, base: int, first_events: int) -> None:
         while isinstance(response := await stream.read(), pb.RunTurnResponse):
@@ -194,19 +206,38 @@ async def noise(kind: str, address: str) -> AsyncIterator[None]:
 # --- what is measured ------------------------------------------------------------------------------------------------
 
 
+class Window(NamedTuple):
+    """The 99th percentile of its acknowledgements, in ms, and how many there were."""
+
+    p99_ms: float
+    acknowledged: int
+
+
+class Pair(NamedTuple):
+    """A quiet window and the noisy one after it."""
+
+    quiet: Window
+    loud: Window
+
+    @property
+    def ratio(self) -> float:
+        return self.loud.p99_ms / self.quiet.p99_ms
+
+
 class Told(NamedTuple):
-    """`agent_mb`: resident memory of each further agent. `windows`: by noise, the 99th percentile in ms of the quiet
-    window before it and of its own, and how many acknowledgements. `goes_on_s`: of each agent after the kill. `lost`:
-    events that were durable before."""
+    """`agent_mb`: resident memory of each further agent. `pairs`: by noise, one for each round. `others`: by round, the
+    part of the machine that other processes took in the quiet windows, 0 to 1. `goes_on_s`: of each agent after the
+    kill. `lost`: events that were durable before."""
 
     agents: int
     agent_mb: float
-    windows: Mapping[str, tuple[float, float, int]]
+    pairs: Mapping[str, Sequence[Pair]]
+    others: Sequence[float]
     goes_on_s: list[float]
     lost: int
 
 
-async def measure(agents: int, seconds: float, folder: Path, noises: tuple[str, ...] = _NOISES) -> Told:
+async def measure(agents: int, seconds: float, rounds: int, folder: Path, noises: tuple[str, ...] = _NOISES) -> Told:
     """Runs all of it."""
     names = [f"a{number}" for number in range(agents - 1)]
     settings = {
@@ -224,39 +255,64 @@ async def measure(agents: int, seconds: float, folder: Path, noises: tuple[str, 
             "model__output_usd_per_mtok": "8",
         }
         async with Process(folder, settings, secrets={"SIDEMIRROR_MODEL__API_KEY": KEY}) as process:
-            return await _measure(process, endpoint, names, settings["address"], seconds, noises)
+            return await _measure(process, endpoint, names, settings["address"], seconds, rounds, noises)
 
 
 async def _measure(
-    process: Process, endpoint: Endpoint, names: list[str], address: str, seconds: float, noises: tuple[str, ...]
+    process: Process,
+    endpoint: Endpoint,
+    names: list[str],
+    address: str,
+    seconds: float,
+    rounds: int,
+    noises: tuple[str, ...],
 ) -> Told:
     await _cap(address)
-    fleet = [Agent(name, address) for name in names]
+    fleet = [Agent(name, address, number * _EVERY_S / len(names)) for number, name in enumerate(names)]
     tasks = [asyncio.create_task(fleet[0].run())]
     await asyncio.sleep(3)
     before_mb = resident_mb(process.pid)
     for agent in fleet[1:]:
         tasks.append(asyncio.create_task(agent.run()))
-        await asyncio.sleep(_EVERY_S / len(fleet))  # so that their events are spread
+        await asyncio.sleep(_EVERY_S / len(fleet))  # so that not all of them connect at once
     await asyncio.sleep(5)
     agent_mb = (resident_mb(process.pid) - before_mb) / (len(fleet) - 1)
+    pairs: dict[str, list[Pair]] = {kind: [] for kind in noises}
+    others: list[float] = []
     try:
-        windows: dict[str, tuple[float, float, int]] = {}
-        for kind in noises:
-            endpoint.slow_of = (lambda _: Slow.HANGS) if kind == "dead" else None
-            quiet, _ = await _window(fleet, seconds)
-            async with noise(kind, address):
-                await asyncio.sleep(1.5)
-                loud, count = await _window(fleet, seconds)
-            windows[kind] = (quiet, loud, count)
-            await asyncio.sleep(1)
+        for number in range(rounds):
+            taken: list[float] = []
+            for place in range(len(noises)):
+                kind = noises[(place + number) % len(noises)]
+                endpoint.slow_of = (lambda _: Slow.HANGS) if kind == "dead" else None
+                with _others(process.pid, taken):
+                    quiet = await _window(fleet, seconds)
+                async with noise(kind, address):
+                    await asyncio.sleep(1.5)
+                    loud = await _window(fleet, seconds)
+                pairs[kind].append(Pair(quiet, loud))
+                await asyncio.sleep(1)
+            others.append(sum(taken) / len(taken))
         endpoint.slow_of = None
         goes_on_s, lost = await _killed(process, fleet, address)
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    return Told(len(fleet) + 1, agent_mb, windows, goes_on_s, lost)
+    return Told(len(fleet) + 1, agent_mb, pairs, others, goes_on_s, lost)
+
+
+@contextlib.contextmanager
+def _others(pid: int, taken: list[float]) -> Iterator[None]:
+    """Adds the part of the machine that neither this process nor that of `pid` took meanwhile."""
+
+    def spent_s() -> tuple[float, float, float]:
+        return *machine_s(), cpu_s(pid) + cpu_s(os.getpid())
+
+    all_s, busy_s, own_s = spent_s()
+    yield
+    all_after_s, busy_after_s, own_after_s = spent_s()
+    taken.append(max(0.0, busy_after_s - busy_s - (own_after_s - own_s)) / (all_after_s - all_s))
 
 
 async def _cap(address: str) -> None:
@@ -270,13 +326,12 @@ async def _cap(address: str) -> None:
         await stub.SetPolicy(request, metadata=bearer(_ADMIN), timeout=30)
 
 
-async def _window(fleet: list[Agent], seconds: float) -> tuple[float, int]:
-    """The 99th percentile of their acknowledgements, in ms, and how many there were."""
+async def _window(fleet: list[Agent], seconds: float) -> Window:
     for agent in fleet:
         agent.took_s.clear()
     await asyncio.sleep(seconds)
     took = [one for agent in fleet for one in agent.took_s]
-    return share(took, 0.99) * 1e3, len(took)
+    return Window(share(took, 0.99) * 1e3, len(took))
 
 
 async def _killed(process: Process, fleet: list[Agent], address: str) -> tuple[list[float], int]:
@@ -305,32 +360,41 @@ def resident_mb(pid: int) -> float:
 
 
 def table(told: Told) -> str:
-    """As Markdown."""
+    """As Markdown: medians of the rounds, with the least and the most."""
     lines = [
         f"{told.agents} agents; each further one takes {told.agent_mb:.2f} MiB.",
+        f"Other processes took {_of_rounds(told.others, '.0%')} of the machine in the quiet windows.",
         "",
-        "| one agent | quiet p99, ms | p99 beside it, ms | ratio | acknowledgements |",
+        f"| one agent, median of {len(told.others)} | quiet p99, ms | p99 beside it, ms | ratio | acknowledgements |",
         "|---|---|---|---|---|",
     ]
-    for kind, (quiet, loud, count) in told.windows.items():
-        lines.append(f"| {kind} | {quiet:.1f} | {loud:.1f} | {loud / quiet:.2f} | {count} |")
+    for kind, pairs in told.pairs.items():
+        quiet = _of_rounds([pair.quiet.p99_ms for pair in pairs], ".1f")
+        loud = _of_rounds([pair.loud.p99_ms for pair in pairs], ".1f")
+        ratio = _of_rounds([pair.ratio for pair in pairs], ".2f")
+        lines.append(f"| {kind} | {quiet} | {loud} | {ratio} | {sum(pair.loud.acknowledged for pair in pairs)} |")
     goes_on = told.goes_on_s
     lines += ["", f"kill -9: turns go on after {share(goes_on, 0.5):.1f} s (median), {goes_on[-1]:.1f} s (the last);"]
     lines.append(f"{told.lost} durable events lost.")
     return "\n".join(lines)
 
 
+def _of_rounds(values: Sequence[float], shown: str) -> str:
+    return f"{median(values):{shown}} ({min(values):{shown}} to {max(values):{shown}})"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--agents", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=6.0)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--noise", nargs=2, metavar=("KIND", "ADDRESS"), help="be the noisy agent")
     options = parser.parse_args()
     if options.noise:
         asyncio.run(make_noise(*options.noise))
         return
     with tempfile.TemporaryDirectory() as folder:
-        print(table(asyncio.run(measure(options.agents, options.seconds, Path(folder)))))
+        print(table(asyncio.run(measure(options.agents, options.seconds, options.rounds, Path(folder)))))
 
 
 if __name__ == "__main__":

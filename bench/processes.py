@@ -133,6 +133,12 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
+def machine_s() -> tuple[float, float]:
+    """Seconds of all cores since boot, and those in which they were not idle. Linux only."""
+    ticks = [int(part) for part in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    return sum(ticks) / _TICKS, (sum(ticks) - ticks[3] - ticks[4]) / _TICKS
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
