@@ -150,6 +150,40 @@ async def test_a_cap_that_is_too_small_for_one_more_question(tmp_path: Path) -> 
         assert (await state()).refused == 0
 
 
+async def test_caps_of_other_scopes_that_prevent_questions(tmp_path: Path) -> None:
+    """The one that prevents most first, and none that was raised since. Seen to fail when caps in force are not asked
+    for, and when purposes of one cap are two caps."""
+    async with desk(tmp_path) as made:
+
+        async def capped(scope: Scope, tokens: int, level: PolicyLevel) -> None:
+            policy = change(DataPolicy(caps={"": Cap(tokens=tokens)}), level)
+            await made.policies.set(scope, policy, made.clock.now_us())
+
+        async def refused(scope: Scope, purpose: Purpose) -> None:
+            with pytest.raises(ModelFailed):
+                await made.gateway.ask(scope, msgspec.structs.replace(question(), purpose=purpose), 10.0)
+
+        async def told(most: int = 9) -> list[tuple[str, CapOwner, int, int]]:
+            found = await made.spending.refusing(lambda level, scope: scope != SIBLING, most)
+            return [(scope.tenant_id, state.owner, state.refused, state.cap.tokens or 0) for scope, state in found]
+
+        assert await told() == []
+        await capped(SCOPE, 1_000, PolicyLevel.PROJECT)
+        await capped(FOREIGN, 2_000, PolicyLevel.TENANT)
+        await refused(SCOPE, REFLECTION)
+        for purpose in (REFLECTION, DREAMING):
+            await refused(FOREIGN, purpose)
+        await capped(SIBLING, 1_000, PolicyLevel.PROJECT)
+        await refused(SIBLING, REFLECTION)
+        both = [(FOREIGN.tenant_id, CapOwner.TENANT, 2, 2_000), (SCOPE.tenant_id, CapOwner.PROJECT, 1, 1_000)]
+        assert await told() == both
+        assert await told(most=1) == both[:1]
+        ((_, state),) = await made.spending.refusing(lambda _, scope: scope == SCOPE, 9)
+        assert state.used.tokens == 0 < state.wanted.tokens
+        await capped(FOREIGN, 20_000, PolicyLevel.TENANT)
+        assert await told() == both[1:]
+
+
 async def test_what_a_policy_says_of_one_purpose(tmp_path: Path) -> None:
     async with desk(tmp_path, caps=Caps(total=usd(5.0))) as made:
         nothing = DataPolicy(RetentionPeriods(), {"dreaming": Cap(nano_usd=0)})

@@ -132,6 +132,12 @@ def test_a_cap_that_prevents_questions_is_named() -> None:
     (finding,) = checked(info(spend_caps=[small]))
     assert finding.found.endswith("0 of 50 tokens are used or reserved, and a question may take 900")
     assert finding.advice == "raise it: one question may cost more"
+    other = pb.SpendCap(
+        owner=pb.SPEND_CAP_OWNER_PROJECT, level=pb.SPEND_LEVEL_PROJECT, tenant_id="acme", project_id="shop",
+        usd_per_day=1.0, refused_count=1, wanted_usd=2.0,
+    )  # fmt: skip
+    (finding,) = checked(info(refusing_caps=[other]))
+    assert finding.found.startswith(f"{AT}: the project's cap on project prevents questions of acme/shop, 1 in a row: ")
     none = pb.SpendCap(usd_per_day=0.0, refused_count=9, wanted_usd=0.1)
     quiet = pb.SpendCap(usd_per_day=1.0, used_usd=1.0)
     assert checked(info(spend_caps=[none, quiet])) == []

@@ -11,8 +11,8 @@ from typing import Any
 import grpc
 import pytest
 
+from sidemirror.v1 import common_pb2, sidecar_pb2
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
-from sidemirror.v1 import sidecar_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
@@ -21,7 +21,8 @@ from sidemirror_server.rpc.boundary.access import Token, read_access
 from sidemirror_server.rpc.boundary.secret_files import CannotUse, Reread
 from tests.faults.clocks import SetClock
 from tests.memory.talk import export
-from tests.wire.access import ACME, EVERYWHERE, INTRUDER, bearer, entry, write_access
+from tests.models.endpoint import LOCAL, unused_url
+from tests.wire.access import ACME, EVERYWHERE, INTRUDER, UNKNOWN, bearer, entry, write_access
 from tests.wire.calls import bad_field, refusal_of, refused
 from tests.wire.sidecar import PATIENCE_S, sidecar
 from tests.wire.test_identity import UNAUTHENTICATED, kept_open, listed
@@ -271,3 +272,32 @@ def test_a_token_is_told_nothing_of_others(
     assert shown == levels
     assert (found.tenant_id, found.project_id) == own
     assert ("house" in str(found)) == (token == EVERYWHERE)
+
+
+def test_a_cap_that_prevents_others_questions_is_told_to_whom_it_covers(tmp_path: Path) -> None:
+    """Asked for another project than the one whose questions it prevents. Seen to fail when `_is_others` does not look
+    at the token, and when it does not look at the scope."""
+    access = [entry("acme", ACME), entry("shop", INTRUDER, ("acme", "shop")), entry("platform", EVERYWHERE, ("*", "*"))]
+    settings = {
+        "access_file": str(write_access(tmp_path / "access.json", [*access, entry("other", UNKNOWN)])),
+        "spend__project_usd_per_day": "0.000001",
+        "model__provider": "openai_compatible",
+        "model__name": LOCAL,
+        "model__base_url": f"{unused_url()}/v1",
+        "model__input_usd_per_mtok": "1",
+        "model__output_usd_per_mtok": "1",
+    }
+    with sidecar(tmp_path, settings=settings) as server, grpc.insecure_channel(server.address) as channel:
+        result = common_pb2.ToolResult(name="sql", content="no such column: totl", is_error=True)
+        question = pb.ReflectRequest(tenant_id="acme", project_id="shop", tool_results=[result])
+        reflected = ThinkingServiceStub(channel).Reflect(question, timeout=PATIENCE_S, metadata=bearer(INTRUDER)).result
+        assert reflected.status == common_pb2.RESULT_STATUS_SKIPPED_SPEND
+
+        def told(token: str, tenant_id: str, project_id: str) -> list[tuple[str, str, int]]:
+            request = sidecar_pb2.GetServerInfoRequest(tenant_id=tenant_id, project_id=project_id)
+            info = SidecarServiceStub(channel).GetServerInfo(request, timeout=PATIENCE_S, metadata=bearer(token))
+            return [(cap.tenant_id, cap.project_id, cap.refused_count) for cap in info.refusing_caps]
+
+        assert told(EVERYWHERE, "", "") == told(ACME, "acme", "blog") == [("acme", "shop", 1)]
+        # Its own is among its caps, and nobody else's is told.
+        assert told(INTRUDER, "acme", "shop") == told(ACME, "acme", "shop") == told(UNKNOWN, "other", "blog") == []

@@ -7,6 +7,8 @@ estimate, which people are told apart.
 
 import asyncio
 import logging
+from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 
@@ -43,6 +45,14 @@ _UNITS = ("tokens", "nano_usd")
 _Refusing = tuple[CapOwner, Level, tuple[str, ...], Purpose]
 
 
+class Refused(NamedTuple):
+    """How many questions in a row a cap prevents, why the last of them, and whose it was."""
+
+    questions: int
+    last: Refusal
+    scope: Scope
+
+
 class CapState(msgspec.Struct, frozen=True):
     """A cap and the amount that counts against it today. `purpose` is empty unless the cap counts one purpose.
     `refused`: how many questions in a row it prevented at this process; `wanted`: what the last of them might have
@@ -69,8 +79,8 @@ class Spending:
         self._settling: set[asyncio.Task[None]] = set()
         # The caps of the day whose reaching was logged.
         self._told: set[tuple[int, CapOwner, tuple[str, ...], Purpose]] = set()
-        # The caps that prevent questions now: how many in a row, and the last refusal. As many as were told today.
-        self._refusing: dict[_Refusing, tuple[int, Refusal]] = {}
+        # The caps that prevent questions now. As many as were told today.
+        self._refusing: dict[_Refusing, Refused] = {}
 
     async def reserve(self, scope: Scope, purpose: Purpose, most: Amount, left_s: float) -> Reservation:
         """Durably reserves the most that the call may cost. `left_s`: the call's time limit.
@@ -138,10 +148,40 @@ class Spending:
         found = [
             one
             for (owner, level, whose_it_is, purpose), one in self._refusing.items()
-            if (owner, level, whose_it_is) == of and state.purpose in ("", purpose.value) and one[1].until_us > now_us
+            if (owner, level, whose_it_is) == of and state.purpose in ("", purpose.value) and one.last.until_us > now_us
         ]
-        wanted = {unit: max((one.wanted for _, one in found if one.unit == unit), default=0) for unit in _UNITS}
-        return msgspec.structs.replace(state, refused=sum(count for count, _ in found), wanted=Amount(**wanted))
+        lasts = [one.last for one in found]
+        wanted = {unit: max((one.wanted for one in lasts if one.unit == unit), default=0) for unit in _UNITS}
+        return msgspec.structs.replace(state, refused=sum(one.questions for one in found), wanted=Amount(**wanted))
+
+    async def refusing(self, is_told: Callable[[Level, Scope], bool], most: int) -> tuple[tuple[Scope, CapState], ...]:
+        """The caps that prevent questions now, each with a scope whose spending it counts, the one that prevented most
+        of them first. `is_told`: which of them are wanted. A cap that was raised or removed since is left out.
+
+        Raises StoreUnavailable."""
+        now_us = self._clock.now_us()
+        of: dict[tuple[CapOwner, Level, tuple[str, ...], str], list[tuple[Purpose, Refused]]] = {}
+        for (owner, level, whose_it_is, purpose), one in self._refusing.items():
+            if one.last.until_us > now_us and is_told(level, one.scope):
+                name = purpose.value if level in OF_ONE_PURPOSE else ""
+                of.setdefault((owner, level, whose_it_is, name), []).append((purpose, one))
+        found: list[tuple[Scope, CapState]] = []
+        for (owner, level, _, name), refused in sorted(of.items(), key=_prevented, reverse=True):
+            if len(found) == most:
+                break
+            purpose, one = refused[-1]
+            if (cap := await self._as_refused(owner, purpose, one)) is not None:
+                state = CapState(owner, level, name, cap, Amount(**{one.last.unit: one.last.used}))
+                found.append((one.scope, self._with_refused(state, one.scope)))
+        return tuple(found)
+
+    async def _as_refused(self, owner: CapOwner, purpose: Purpose, refused: Refused) -> Cap | None:
+        """The cap that refused; None if it is not in force any more."""
+        last = refused.last
+        for one in await self._of(refused.scope, purpose):
+            if (one.owner, one.level) == (owner, last.level) and getattr(one.cap, last.unit) == last.limit:
+                return one.cap
+        return None
 
     async def _of(self, scope: Scope, purpose: Purpose) -> tuple[OwnedCap, ...]:
         policies = ScopePolicies() if self._policies is None else await self._policies.of(scope)
@@ -160,8 +200,9 @@ class Spending:
             return given
         owner = owner_of(given, caps)
         key = (owner, given.level, whose_spending(given.level, scope), purpose)
-        count, last = self._refusing.get(key, (0, given))
-        self._refusing[key] = (count + 1 if last.until_us == given.until_us else 1, given)
+        before = self._refusing.get(key)
+        count = before.questions if before is not None and before.last.until_us == given.until_us else 0
+        self._refusing[key] = Refused(count + 1, given, scope)
         self._tell(given, owner, scope, purpose)
         return in_words(given, owner, scope, purpose)
 
@@ -173,7 +214,7 @@ class Spending:
             return
         self._told = {one for one in self._told if one[0] == refusal.until_us} | {told}
         # Those of another day have ended.
-        self._refusing = {key: one for key, one in self._refusing.items() if one[1].until_us == refusal.until_us}
+        self._refusing = {key: one for key, one in self._refusing.items() if one.last.until_us == refusal.until_us}
         _log.warning(
             "spend_cap_reached",
             extra={
@@ -198,3 +239,8 @@ class Spending:
         given = asked.result()
         if isinstance(given, Reservation):
             self.settle(given, Amount())
+
+
+def _prevented(of_a_cap: tuple[object, list[tuple[Purpose, Refused]]]) -> int:
+    """How many questions the cap prevents, of all the purposes that it counts."""
+    return sum(one.questions for _, one in of_a_cap[1])

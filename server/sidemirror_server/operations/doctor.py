@@ -239,7 +239,7 @@ def _holder(held_by: str, served: list[bool | None], its_address: bool | None) -
             "store",
             ok=False,
             found="a sidemirror answers at the address, and it keeps its records in another folder",
-            advice="choose another address, or that server's data_dir; if this folder was moved or replaced while it "
-            "served (`store_files_lost` in its log), put it back",
+            advice="choose another address, or that server's data_dir; over a forwarded port it is as it should be; if "
+            "this folder was moved or replaced while it served (`store_files_lost` in its log), put it back",
         )
     return Finding("store", ok=True, found=f"process {held_by} has the folder" if held_by else "nobody has the folder")

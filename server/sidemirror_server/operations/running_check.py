@@ -68,8 +68,9 @@ def _unanswered(info: pb.GetServerInfoResponse, address: str) -> Iterator[Findin
 
 
 def _caps(info: pb.GetServerInfoResponse, address: str) -> Iterator[Finding]:
-    """Caps that prevent questions now, also those that are not used up. A cap of 0 is meant to."""
-    for cap in info.spend_caps:
+    """Caps that prevent questions now, also those that are not used up, and those of other scopes. A cap of 0 is meant
+    to."""
+    for cap in (*info.spend_caps, *info.refusing_caps):
         parts = []
         if cap.wanted_tokens and cap.tokens_per_day:
             of = f"{cap.used_tokens:,} of {cap.tokens_per_day:,} tokens"
@@ -79,7 +80,8 @@ def _caps(info: pb.GetServerInfoResponse, address: str) -> Iterator[Finding]:
             parts.append(f"{of} are used or reserved, and a question may cost {cap.wanted_usd:.6f}")
         if cap.refused_count and parts:
             owner, counted = whose_cap(cap)
-            refused = f"the {owner}'s cap on {counted} prevents questions, {cap.refused_count:,} in a row"
+            of = f" of {plain(cap.tenant_id)}/{plain(cap.project_id or '*')}" if cap.tenant_id else ""
+            refused = f"the {owner}'s cap on {counted} prevents questions{of}, {cap.refused_count:,} in a row"
             is_small = cap.wanted_tokens > cap.tokens_per_day or cap.wanted_usd > cap.usd_per_day
             advice = "raise it: one question may cost more" if is_small else "raise it, or wait until midnight UTC"
             yield Finding("cap", ok=False, found=f"{address}: {refused}: {'; '.join(parts)}", advice=advice)
@@ -95,7 +97,8 @@ def _refused(info: pb.GetServerInfoResponse, address: str) -> Iterator[Finding]:
     for one in info.refused_callers[:_NAMED]:
         token = f", {one.token or one.fingerprint}" if one.token or one.fingerprint else ""
         scope = f" ({one.tenant_id}/{one.project_id or '*'})" if one.tenant_id else ""
-        calls = f"{one.call_count:,} calls from {one.peer}, the last one at {minute(one.last_time.ToMicroseconds())}"
+        calls = f"{one.call_count:,} call{'' if one.call_count == 1 else 's'} from {one.peer}"
+        calls = f"{calls}, the last one at {minute(one.last_time.ToMicroseconds())}"
         advice = "give the agent a token that is good"
         if one.fingerprint:
             advice = f"find the agent that has it (`sidemirror fingerprint FILE`); {advice}"

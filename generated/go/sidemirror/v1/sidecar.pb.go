@@ -362,8 +362,12 @@ type GetServerInfoResponse struct {
 	// Whose calls were refused within the last minutes for want of a good token or grant, the one with the most calls
 	// first: at most 10. Empty unless the caller's token covers every tenant, or calls carry none.
 	RefusedCallers []*RefusedCaller `protobuf:"bytes,21,rep,name=refused_callers,json=refusedCallers,proto3" json:"refused_callers,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Caps that prevent questions of other tenants and projects than the requested ones now, the one that prevented most of
+	// them first: at most 10. Empty while the store does not answer (`spend_unknown`). A cap is left out if it counts
+	// spending in scopes that the caller's token does not cover.
+	RefusingCaps  []*SpendCap `protobuf:"bytes,22,rep,name=refusing_caps,json=refusingCaps,proto3" json:"refusing_caps,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetServerInfoResponse) Reset() {
@@ -525,6 +529,13 @@ func (x *GetServerInfoResponse) GetTraffic() *Traffic {
 func (x *GetServerInfoResponse) GetRefusedCallers() []*RefusedCaller {
 	if x != nil {
 		return x.RefusedCallers
+	}
+	return nil
+}
+
+func (x *GetServerInfoResponse) GetRefusingCaps() []*SpendCap {
+	if x != nil {
+		return x.RefusingCaps
 	}
 	return nil
 }
@@ -1467,7 +1478,11 @@ type SpendCap struct {
 	// The tokens that the last of them might have cost; 0 when none was refused for its tokens.
 	WantedTokens int64 `protobuf:"varint,10,opt,name=wanted_tokens,json=wantedTokens,proto3" json:"wanted_tokens,omitempty"`
 	// The USD that the last of them might have cost; 0 when none was refused for its USD.
-	WantedUsd     float64 `protobuf:"fixed64,11,opt,name=wanted_usd,json=wantedUsd,proto3" json:"wanted_usd,omitempty"`
+	WantedUsd float64 `protobuf:"fixed64,11,opt,name=wanted_usd,json=wantedUsd,proto3" json:"wanted_usd,omitempty"`
+	// The tenant whose spending the cap counts; empty when it counts that of several.
+	TenantId string `protobuf:"bytes,12,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The project whose spending the cap counts; empty when it counts that of several.
+	ProjectId     string `protobuf:"bytes,13,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1577,6 +1592,20 @@ func (x *SpendCap) GetWantedUsd() float64 {
 		return x.WantedUsd
 	}
 	return 0
+}
+
+func (x *SpendCap) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *SpendCap) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
 }
 
 // What is decided for a tenant or one of its projects. It is stored with the data, and holds for every sidecar.
@@ -2610,7 +2639,7 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\x12.\n" +
-	"\x13with_advice_changes\x18\x03 \x01(\bR\x11withAdviceChanges\"\xc4\b\n" +
+	"\x13with_advice_changes\x18\x03 \x01(\bR\x11withAdviceChanges\"\x82\t\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1b\n" +
 	"\ttenant_id\x18\x02 \x01(\tR\btenantId\x12\x1d\n" +
@@ -2635,7 +2664,8 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\vserver_time\x18\x13 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"serverTime\x120\n" +
 	"\atraffic\x18\x14 \x01(\v2\x16.sidemirror.v1.TrafficR\atraffic\x12E\n" +
-	"\x0frefused_callers\x18\x15 \x03(\v2\x1c.sidemirror.v1.RefusedCallerR\x0erefusedCallers\x1a9\n" +
+	"\x0frefused_callers\x18\x15 \x03(\v2\x1c.sidemirror.v1.RefusedCallerR\x0erefusedCallers\x12<\n" +
+	"\rrefusing_caps\x18\x16 \x03(\v2\x17.sidemirror.v1.SpendCapR\frefusingCaps\x1a9\n" +
 	"\vLimitsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xc2\x02\n" +
@@ -2718,7 +2748,7 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\x10unanswered_calls\x18\n" +
 	" \x01(\x03R\x0funansweredCalls\x12)\n" +
 	"\x10estimated_tokens\x18\v \x01(\x03R\x0festimatedTokens\x12#\n" +
-	"\restimated_usd\x18\f \x01(\x01R\festimatedUsd\"\xdc\x03\n" +
+	"\restimated_usd\x18\f \x01(\x01R\festimatedUsd\"\x98\x04\n" +
 	"\bSpendCap\x12/\n" +
 	"\x05level\x18\x01 \x01(\x0e2\x19.sidemirror.v1.SpendLevelR\x05level\x12\x18\n" +
 	"\apurpose\x18\x02 \x01(\tR\apurpose\x12)\n" +
@@ -2734,7 +2764,10 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\rwanted_tokens\x18\n" +
 	" \x01(\x03R\fwantedTokens\x12\x1d\n" +
 	"\n" +
-	"wanted_usd\x18\v \x01(\x01R\twantedUsdB\x11\n" +
+	"wanted_usd\x18\v \x01(\x01R\twantedUsd\x12\x1b\n" +
+	"\ttenant_id\x18\f \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\r \x01(\tR\tprojectIdB\x11\n" +
 	"\x0f_tokens_per_dayB\x0e\n" +
 	"\f_usd_per_day\"\xa9\x01\n" +
 	"\x06Policy\x12<\n" +
@@ -2930,52 +2963,53 @@ var file_sidemirror_v1_sidecar_proto_depIdxs = []int32{
 	35, // 11: sidemirror.v1.GetServerInfoResponse.server_time:type_name -> google.protobuf.Timestamp
 	7,  // 12: sidemirror.v1.GetServerInfoResponse.traffic:type_name -> sidemirror.v1.Traffic
 	6,  // 13: sidemirror.v1.GetServerInfoResponse.refused_callers:type_name -> sidemirror.v1.RefusedCaller
-	35, // 14: sidemirror.v1.RefusedCaller.first_time:type_name -> google.protobuf.Timestamp
-	35, // 15: sidemirror.v1.RefusedCaller.last_time:type_name -> google.protobuf.Timestamp
-	36, // 16: sidemirror.v1.Traffic.period:type_name -> google.protobuf.Duration
-	8,  // 17: sidemirror.v1.Traffic.callers:type_name -> sidemirror.v1.Sender
-	8,  // 18: sidemirror.v1.Traffic.sessions:type_name -> sidemirror.v1.Sender
-	8,  // 19: sidemirror.v1.Traffic.held_back:type_name -> sidemirror.v1.Sender
-	36, // 20: sidemirror.v1.Sender.waited:type_name -> google.protobuf.Duration
-	35, // 21: sidemirror.v1.AdviceChange.time:type_name -> google.protobuf.Timestamp
-	2,  // 22: sidemirror.v1.AdviceChange.level:type_name -> sidemirror.v1.PolicyLevel
-	20, // 23: sidemirror.v1.AdviceChange.before:type_name -> sidemirror.v1.AdvicePolicy
-	20, // 24: sidemirror.v1.AdviceChange.after:type_name -> sidemirror.v1.AdvicePolicy
-	36, // 25: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
-	0,  // 26: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
-	35, // 27: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
-	1,  // 28: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
-	18, // 29: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
-	19, // 30: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
-	20, // 31: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
-	3,  // 32: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
-	17, // 33: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
-	35, // 34: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
-	21, // 35: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
-	21, // 36: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
-	17, // 37: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
-	2,  // 38: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
-	17, // 39: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
-	21, // 40: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
-	32, // 41: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
-	35, // 42: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
-	30, // 43: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
-	35, // 44: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
-	4,  // 45: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
-	26, // 46: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
-	28, // 47: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
-	22, // 48: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
-	24, // 49: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
-	5,  // 50: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
-	27, // 51: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
-	29, // 52: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
-	23, // 53: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
-	25, // 54: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
-	50, // [50:55] is the sub-list for method output_type
-	45, // [45:50] is the sub-list for method input_type
-	45, // [45:45] is the sub-list for extension type_name
-	45, // [45:45] is the sub-list for extension extendee
-	0,  // [0:45] is the sub-list for field type_name
+	16, // 14: sidemirror.v1.GetServerInfoResponse.refusing_caps:type_name -> sidemirror.v1.SpendCap
+	35, // 15: sidemirror.v1.RefusedCaller.first_time:type_name -> google.protobuf.Timestamp
+	35, // 16: sidemirror.v1.RefusedCaller.last_time:type_name -> google.protobuf.Timestamp
+	36, // 17: sidemirror.v1.Traffic.period:type_name -> google.protobuf.Duration
+	8,  // 18: sidemirror.v1.Traffic.callers:type_name -> sidemirror.v1.Sender
+	8,  // 19: sidemirror.v1.Traffic.sessions:type_name -> sidemirror.v1.Sender
+	8,  // 20: sidemirror.v1.Traffic.held_back:type_name -> sidemirror.v1.Sender
+	36, // 21: sidemirror.v1.Sender.waited:type_name -> google.protobuf.Duration
+	35, // 22: sidemirror.v1.AdviceChange.time:type_name -> google.protobuf.Timestamp
+	2,  // 23: sidemirror.v1.AdviceChange.level:type_name -> sidemirror.v1.PolicyLevel
+	20, // 24: sidemirror.v1.AdviceChange.before:type_name -> sidemirror.v1.AdvicePolicy
+	20, // 25: sidemirror.v1.AdviceChange.after:type_name -> sidemirror.v1.AdvicePolicy
+	36, // 26: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
+	0,  // 27: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
+	35, // 28: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
+	1,  // 29: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
+	18, // 30: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
+	19, // 31: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
+	20, // 32: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
+	3,  // 33: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
+	17, // 34: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
+	35, // 35: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
+	21, // 36: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
+	21, // 37: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
+	17, // 38: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
+	2,  // 39: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
+	17, // 40: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
+	21, // 41: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
+	32, // 42: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
+	35, // 43: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
+	30, // 44: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
+	35, // 45: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
+	4,  // 46: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
+	26, // 47: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
+	28, // 48: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
+	22, // 49: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
+	24, // 50: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
+	5,  // 51: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
+	27, // 52: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
+	29, // 53: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
+	23, // 54: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
+	25, // 55: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
+	51, // [51:56] is the sub-list for method output_type
+	46, // [46:51] is the sub-list for method input_type
+	46, // [46:46] is the sub-list for extension type_name
+	46, // [46:46] is the sub-list for extension extendee
+	0,  // [0:46] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_sidecar_proto_init() }

@@ -67,7 +67,7 @@ class GetServerInfoRequest(_message.Message):
     def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., with_advice_changes: bool = ...) -> None: ...
 
 class GetServerInfoResponse(_message.Message):
-    __slots__ = ("version", "tenant_id", "project_id", "stores", "models", "default_config", "default_budget", "limits", "spend", "spend_caps", "spend_unknown", "store_clock", "memory_embedding", "advice_is_shadow", "backlog", "advice_changes", "server_time", "traffic", "refused_callers")
+    __slots__ = ("version", "tenant_id", "project_id", "stores", "models", "default_config", "default_budget", "limits", "spend", "spend_caps", "spend_unknown", "store_clock", "memory_embedding", "advice_is_shadow", "backlog", "advice_changes", "server_time", "traffic", "refused_callers", "refusing_caps")
     class LimitsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -94,6 +94,7 @@ class GetServerInfoResponse(_message.Message):
     SERVER_TIME_FIELD_NUMBER: _ClassVar[int]
     TRAFFIC_FIELD_NUMBER: _ClassVar[int]
     REFUSED_CALLERS_FIELD_NUMBER: _ClassVar[int]
+    REFUSING_CAPS_FIELD_NUMBER: _ClassVar[int]
     version: str
     tenant_id: str
     project_id: str
@@ -113,7 +114,8 @@ class GetServerInfoResponse(_message.Message):
     server_time: _timestamp_pb2.Timestamp
     traffic: Traffic
     refused_callers: _containers.RepeatedCompositeFieldContainer[RefusedCaller]
-    def __init__(self, version: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., stores: _Optional[_Iterable[_Union[StoreInfo, _Mapping]]] = ..., models: _Optional[_Iterable[_Union[ModelInfo, _Mapping]]] = ..., default_config: _Optional[_Union[_thinking_pb2.ThinkingConfig, _Mapping]] = ..., default_budget: _Optional[_Union[_thinking_pb2.TurnBudget, _Mapping]] = ..., limits: _Optional[_Mapping[str, int]] = ..., spend: _Optional[_Iterable[_Union[Spend, _Mapping]]] = ..., spend_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ..., spend_unknown: bool = ..., store_clock: _Optional[_Union[StoreClock, _Mapping]] = ..., memory_embedding: _Optional[_Union[MemoryEmbedding, _Mapping]] = ..., advice_is_shadow: bool = ..., backlog: _Optional[_Iterable[_Union[Backlog, _Mapping]]] = ..., advice_changes: _Optional[_Iterable[_Union[AdviceChange, _Mapping]]] = ..., server_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., traffic: _Optional[_Union[Traffic, _Mapping]] = ..., refused_callers: _Optional[_Iterable[_Union[RefusedCaller, _Mapping]]] = ...) -> None: ...
+    refusing_caps: _containers.RepeatedCompositeFieldContainer[SpendCap]
+    def __init__(self, version: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., stores: _Optional[_Iterable[_Union[StoreInfo, _Mapping]]] = ..., models: _Optional[_Iterable[_Union[ModelInfo, _Mapping]]] = ..., default_config: _Optional[_Union[_thinking_pb2.ThinkingConfig, _Mapping]] = ..., default_budget: _Optional[_Union[_thinking_pb2.TurnBudget, _Mapping]] = ..., limits: _Optional[_Mapping[str, int]] = ..., spend: _Optional[_Iterable[_Union[Spend, _Mapping]]] = ..., spend_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ..., spend_unknown: bool = ..., store_clock: _Optional[_Union[StoreClock, _Mapping]] = ..., memory_embedding: _Optional[_Union[MemoryEmbedding, _Mapping]] = ..., advice_is_shadow: bool = ..., backlog: _Optional[_Iterable[_Union[Backlog, _Mapping]]] = ..., advice_changes: _Optional[_Iterable[_Union[AdviceChange, _Mapping]]] = ..., server_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., traffic: _Optional[_Union[Traffic, _Mapping]] = ..., refused_callers: _Optional[_Iterable[_Union[RefusedCaller, _Mapping]]] = ..., refusing_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ...) -> None: ...
 
 class RefusedCaller(_message.Message):
     __slots__ = ("peer", "reason", "token", "fingerprint", "tenant_id", "project_id", "call_count", "first_time", "last_time")
@@ -272,7 +274,7 @@ class Spend(_message.Message):
     def __init__(self, day: _Optional[str] = ..., purpose: _Optional[str] = ..., calls: _Optional[int] = ..., tokens: _Optional[int] = ..., usd: _Optional[float] = ..., reserved_tokens: _Optional[int] = ..., reserved_usd: _Optional[float] = ..., orphaned_tokens: _Optional[int] = ..., orphaned_usd: _Optional[float] = ..., unanswered_calls: _Optional[int] = ..., estimated_tokens: _Optional[int] = ..., estimated_usd: _Optional[float] = ...) -> None: ...
 
 class SpendCap(_message.Message):
-    __slots__ = ("level", "purpose", "tokens_per_day", "usd_per_day", "used_tokens", "used_usd", "reset_time", "owner", "refused_count", "wanted_tokens", "wanted_usd")
+    __slots__ = ("level", "purpose", "tokens_per_day", "usd_per_day", "used_tokens", "used_usd", "reset_time", "owner", "refused_count", "wanted_tokens", "wanted_usd", "tenant_id", "project_id")
     LEVEL_FIELD_NUMBER: _ClassVar[int]
     PURPOSE_FIELD_NUMBER: _ClassVar[int]
     TOKENS_PER_DAY_FIELD_NUMBER: _ClassVar[int]
@@ -284,6 +286,8 @@ class SpendCap(_message.Message):
     REFUSED_COUNT_FIELD_NUMBER: _ClassVar[int]
     WANTED_TOKENS_FIELD_NUMBER: _ClassVar[int]
     WANTED_USD_FIELD_NUMBER: _ClassVar[int]
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     level: SpendLevel
     purpose: str
     tokens_per_day: int
@@ -295,7 +299,9 @@ class SpendCap(_message.Message):
     refused_count: int
     wanted_tokens: int
     wanted_usd: float
-    def __init__(self, level: _Optional[_Union[SpendLevel, str]] = ..., purpose: _Optional[str] = ..., tokens_per_day: _Optional[int] = ..., usd_per_day: _Optional[float] = ..., used_tokens: _Optional[int] = ..., used_usd: _Optional[float] = ..., reset_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., owner: _Optional[_Union[SpendCapOwner, str]] = ..., refused_count: _Optional[int] = ..., wanted_tokens: _Optional[int] = ..., wanted_usd: _Optional[float] = ...) -> None: ...
+    tenant_id: str
+    project_id: str
+    def __init__(self, level: _Optional[_Union[SpendLevel, str]] = ..., purpose: _Optional[str] = ..., tokens_per_day: _Optional[int] = ..., usd_per_day: _Optional[float] = ..., used_tokens: _Optional[int] = ..., used_usd: _Optional[float] = ..., reset_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., owner: _Optional[_Union[SpendCapOwner, str]] = ..., refused_count: _Optional[int] = ..., wanted_tokens: _Optional[int] = ..., wanted_usd: _Optional[float] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ...) -> None: ...
 
 class Policy(_message.Message):
     __slots__ = ("retention", "caps", "advice")

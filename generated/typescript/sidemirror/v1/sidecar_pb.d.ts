@@ -190,6 +190,15 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
    * @generated from field: repeated sidemirror.v1.RefusedCaller refused_callers = 21;
    */
   refusedCallers: RefusedCaller[];
+
+  /**
+   * Caps that prevent questions of other tenants and projects than the requested ones now, the one that prevented most of
+   * them first: at most 10. Empty while the store does not answer (`spend_unknown`). A cap is left out if it counts
+   * spending in scopes that the caller's token does not cover.
+   *
+   * @generated from field: repeated sidemirror.v1.SpendCap refusing_caps = 22;
+   */
+  refusingCaps: SpendCap[];
 };
 
 /**
@@ -838,6 +847,20 @@ export declare type SpendCap = Message<"sidemirror.v1.SpendCap"> & {
    * @generated from field: double wanted_usd = 11;
    */
   wantedUsd: number;
+
+  /**
+   * The tenant whose spending the cap counts; empty when it counts that of several.
+   *
+   * @generated from field: string tenant_id = 12;
+   */
+  tenantId: string;
+
+  /**
+   * The project whose spending the cap counts; empty when it counts that of several.
+   *
+   * @generated from field: string project_id = 13;
+   */
+  projectId: string;
 };
 
 /**

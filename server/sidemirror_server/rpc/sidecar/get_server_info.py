@@ -55,6 +55,7 @@ async def get_server_info(
     spend: tuple[Spend, ...] = ()
     all_caps: tuple[CapState, ...] = ()
     caps: tuple[CapState, ...] = ()
+    refusing: tuple[tuple[Scope, CapState], ...] = ()
     changed: tuple[AdviceChange, ...] = ()
     spend_unknown = False
     try:
@@ -62,9 +63,10 @@ async def get_server_info(
             spend = await spending.spent(call.scope, _DAYS)
             all_caps = await spending.caps(call.scope)
             caps = tuple(cap for cap in all_caps if _may_see(call.caller, cap.level, call.scope))
+            refusing = await spending.refusing(lambda level, scope: _is_others(level, scope, call), TOLD)
             changed = await changes.of(call.scope) if request.with_advice_changes else ()
     except (StoreUnavailable, TimeoutError):
-        spend, caps, spend_unknown = (), (), True
+        spend, caps, refusing, spend_unknown = (), (), (), True
     backlog = {} if spend_unknown else await _backlog(work, call.scope)
     own = info.own_scope if call.caller is None else call.caller.own_scope(info.own_scope)
     return pb.GetServerInfoResponse(
@@ -95,7 +97,8 @@ async def get_server_info(
         default_budget=budget_to_wire(TurnBudget()),
         limits=info.limits,
         spend=[_spend_to_wire(one) for one in spend],
-        spend_caps=[_cap_to_wire(cap, call.clock.now_us()) for cap in caps],
+        spend_caps=[_cap_to_wire(cap, call.scope, call.clock.now_us()) for cap in caps],
+        refusing_caps=[_cap_to_wire(cap, scope, call.clock.now_us()) for scope, cap in refusing],
         spend_unknown=spend_unknown,
         backlog=[pb.Backlog(kind=kind, waiting_count=count) for kind, count in backlog.items() if count],
         advice_is_shadow=info.advice_is_shadow,
@@ -204,6 +207,11 @@ def _may_see(caller: Token | None, level: Level, scope: Scope) -> bool:
     return caller.covers(Scope(*(*whose_spending(level, scope), ANY, ANY)[:2]))
 
 
+def _is_others(level: Level, scope: Scope, call: Call) -> bool:
+    """Whether a cap of that level counts for the scope and not for the call's, and the call's token may see it."""
+    return whose_spending(level, scope) != whose_spending(level, call.scope) and _may_see(call.caller, level, scope)
+
+
 def _spend_to_wire(spend: Spend) -> pb.Spend:
     return pb.Spend(
         day=(_EPOCH + datetime.timedelta(days=spend.day)).isoformat(),
@@ -221,8 +229,9 @@ def _spend_to_wire(spend: Spend) -> pb.Spend:
     )
 
 
-def _cap_to_wire(state: CapState, now_us: int) -> pb.SpendCap:
+def _cap_to_wire(state: CapState, scope: Scope, now_us: int) -> pb.SpendCap:
     cap = state.cap
+    tenant_id, project_id = (*whose_spending(state.level, scope), "", "")[:2]
     return pb.SpendCap(
         owner=_OWNERS[state.owner],
         level=_LEVELS[state.level],
@@ -235,4 +244,6 @@ def _cap_to_wire(state: CapState, now_us: int) -> pb.SpendCap:
         refused_count=state.refused,
         wanted_tokens=state.wanted.tokens,
         wanted_usd=state.wanted.usd,
+        tenant_id=tenant_id,
+        project_id=project_id,
     )
