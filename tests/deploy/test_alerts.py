@@ -2,13 +2,20 @@
 runbook. Seen to fail with `a and b > limit` in SidemirrorMemory, which could never fire, with a rule left out,
 and with each part of SidemirrorModelFails left out or changed."""
 
+import asyncio
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
+from bench.processes import free_port
 from tests.architecture.repository import ROOT
 from tests.deploy.tools import ran, tool
+from tests.faults.process import Process
+from tests.wire.access import EVERYWHERE, entry, write_access
 
 RULES = ROOT / "deploy" / "prometheus-rules.yaml"
 CASES = ROOT / "tests" / "deploy" / "alerts.yaml"
@@ -36,3 +43,20 @@ def test_each_names_its_section_of_the_runbook() -> None:
     sections = re.findall(r"^## (\w+)$", (ROOT / "deploy" / "alerts.md").read_text(), re.MULTILINE)
     assert sections == [rule["alert"] for rule in rules()]
     assert [rule["annotations"]["runbook_url"] for rule in rules()] == [RUNBOOK + name.lower() for name in sections]
+
+
+async def test_what_is_typed_first_outside_of_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a sidecar that has its settings from its environment, asks for a token, and has another path. Seen to fail as
+    the page had it: `sidemirror` was looked for on the sidecar's path, and the token was left out."""
+    (typed,) = re.findall("^xargs .*$", (ROOT / "deploy" / "alerts.md").read_text(), re.MULTILINE)
+    (tmp_path / "token").write_text(EVERYWHERE)
+    access = write_access(tmp_path / "access.json", [entry("platform", EVERYWHERE, ("*", "*"))])
+    settings = {"address": f"127.0.0.1:{free_port()}", "data_dir": str(tmp_path / "data"), "access_file": str(access)}
+    environment = {f"SIDEMIRROR_{name.upper()}": value for name, value in settings.items()}
+    async with Process(tmp_path, settings, secrets={**environment, "PATH": "/usr/bin:/bin"}) as process:
+        monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
+        monkeypatch.setenv("SIDEMIRROR_TOKEN_FILE", str(tmp_path / "token"))
+        command = ("sh", "-c", typed.replace("PID", str(process.pid)))
+        told = await asyncio.to_thread(ran, *command)
+    assert f"ok   address: {settings['address']} is served by sidemirror " in told
+    assert f"ok   store: process {process.pid} has the folder" in told
