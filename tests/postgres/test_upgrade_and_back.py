@@ -1,106 +1,21 @@
 """An upgrade and the way back, with agents at work: sidecars of a landed wheel and of this build, side by side on one
 Postgres. Each replica is replaced by itself, as a rollout does it."""
 
-import asyncio
-import signal
-import time
 from pathlib import Path
 
 import pytest
 
 from sidemirror_server.storage.postgres.migrate import migrate, read_migrations
 from tests.clients.landed import server
-from tests.faults.agents import Agent, a_turn, check_record, record_of
 from tests.faults.figures import show
-from tests.faults.journal import Journal, Outcome
+from tests.faults.journal import Outcome
 from tests.faults.process import Process
-from tests.faults.sidecars import connected
-from tests.faults.waiting import until
-from tests.goals.agents import a_report, all_reports, report_until_accepted, until_ended
-from tests.goals.agents import connected as connected_for_goals
+from tests.faults.upgrades import LANDED, Replica, Work, landed, what_is_wrong
 from tests.postgres.databases import Databases
 
 pytestmark = pytest.mark.slow("a wheel is built, and two builds run side by side")
 
-# The newest that landed before the migrations of 202611230458; its sidecars go on with these.
-LANDED = "2ed1f295"
 REPLICAS = 2
-AGENTS = 6
-EVENTS = 60
-# Where nobody listens.
-NOWHERE = "127.0.0.1:1"
-
-
-class Replica:
-    """A place for a sidecar of either build. `address` is empty while none serves there."""
-
-    def __init__(self) -> None:
-        self.process: Process | None = None
-
-    @property
-    def address(self) -> str:
-        return self.process.address if self.process is not None and self.process.running else ""
-
-    async def replace(self, process: Process) -> None:
-        """As Kubernetes does it: the one that is there is told to end, then the other one starts."""
-        await self.end()
-        await process.start()
-        self.process = process
-
-    async def end(self) -> None:
-        was, self.process = self.process, None
-        if was is not None:
-            was.signal(signal.SIGTERM)
-            code, _ = await was.ended(within_s=60)
-            assert code == 0, was.text()[-2000:]
-
-
-class Work:
-    """Agents that run one turn after the other at their replica, and report a goal after each."""
-
-    def __init__(self, replicas: list[Replica]) -> None:
-        self.journal = Journal()
-        self.agents: list[Agent] = []
-        self.reports: set[str] = set()
-        self.longest_s = 0.0
-        self._over = False
-        self._tasks = [asyncio.create_task(self._run(number, replicas[number % REPLICAS])) for number in range(AGENTS)]
-
-    async def _run(self, number: int, replica: Replica) -> None:
-        turn = 0
-        while not self._over:
-            turn_id = f"a{number}-t{turn}"
-            agent = Agent(turn_id, a_turn(turn_id, f"s{number}", EVENTS), self.journal)
-            self.agents.append(agent)
-            began_s = time.monotonic()
-            while not agent.over:
-                await until(lambda: bool(replica.address))
-                await agent.run_on(replica.address)
-                await asyncio.sleep(0.01)
-            self.longest_s = max(self.longest_s, time.monotonic() - began_s)
-            told = await report_until_accepted(
-                lambda: replica.address or NOWHERE, a_report(f"goal of {turn_id}", turn_id)
-            )
-            self.reports.add(told)
-            turn += 1
-
-    async def goes_on(self, events: int) -> None:
-        """Returns when so many more events are durable, of agents of every replica."""
-        wanted = self.journal.count(Outcome.OK) + events
-        turns = [len([agent for agent in self.agents if agent.over]) + REPLICAS]
-
-        def has() -> bool:
-            for task in self._tasks:
-                if task.done():
-                    task.result()  # which shows what ended it
-            ended = len([agent for agent in self.agents if agent.over])
-            return self.journal.count(Outcome.OK) >= wanted and ended >= turns[0]
-
-        await until(has, within_s=120, every_s=0.05)
-
-    async def finish(self) -> None:
-        self._over = True
-        await asyncio.gather(*self._tasks)
 
 
 @pytest.mark.parametrize(
@@ -122,10 +37,7 @@ async def test_nothing_is_lost_up_and_back(rounds: int, events: int, databases: 
 
         def build(place: str, *, old: bool) -> Process:
             folder = tmp_path / place
-            if old:
-                of = {"module": "sidemirror_server.cli", "arguments": ("serve",), "tree": Path(wheel.path)}
-                return Process(folder, settings, **of)  # type: ignore[arg-type]
-            return Process(folder, settings)
+            return landed(wheel, folder, settings) if old else Process(folder, settings)
 
         replicas = [Replica() for _ in range(REPLICAS)]
         try:
@@ -143,9 +55,9 @@ async def test_nothing_is_lost_up_and_back(rounds: int, events: int, databases: 
                         await replica.replace(build(f"{number}-{turn}-{old}", old=old))
                         await work.goes_on(events)
             await work.finish()
-            lost = [await _what_is_wrong(work, replicas[0].address)]
+            lost = [await what_is_wrong(work, replicas[0].address)]
             await replicas[0].replace(build("reader", old=False))
-            lost.append(await _what_is_wrong(work, replicas[0].address))
+            lost.append(await what_is_wrong(work, replicas[0].address))
         finally:
             for replica in replicas:
                 if replica.process is not None:
@@ -155,19 +67,3 @@ async def test_nothing_is_lost_up_and_back(rounds: int, events: int, databases: 
         f"{len(work.reports)} goals: {sum(map(len, lost))} lost or doubled; the longest turn: {work.longest_s:.1f} s"
     )
     assert lost == [[], []]
-
-
-async def _what_is_wrong(work: Work, address: str) -> list[str]:
-    """What one sidecar shows of all that was acknowledged, whichever sidecar took it."""
-    found, wrong = [], []
-    async with connected(address) as stub:
-        for agent in work.agents:
-            _, entries = await record_of(stub, agent.turn_id)
-            found += [entry.event.event_id for entry in entries if entry.HasField("event")]
-            wrong += check_record(entries, agent.events)
-    async with connected_for_goals(address) as stub:
-        states = await until_ended(stub, len(work.reports), within_s=120)
-        listed = [report.report_id for report in await all_reports(stub)]
-    if sorted(listed) != sorted(work.reports) or set(states) != {"DONE"}:
-        wrong.append(f"{len(work.reports)} goals were reported, {len(listed)} are listed: {states}")
-    return wrong + work.journal.violations(found)
