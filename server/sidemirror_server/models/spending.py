@@ -45,7 +45,7 @@ _UNITS = ("tokens", "nano_usd")
 _Refusing = tuple[CapOwner, Level, tuple[str, ...], Purpose]
 
 
-class Refused(NamedTuple):
+class PreventedBy(NamedTuple):
     """How many questions in a row a cap prevents, why the last of them, and whose it was."""
 
     questions: int
@@ -80,7 +80,7 @@ class Spending:
         # The caps of the day whose reaching was logged.
         self._told: set[tuple[int, CapOwner, tuple[str, ...], Purpose]] = set()
         # The caps that prevent questions now. As many as were told today.
-        self._refusing: dict[_Refusing, Refused] = {}
+        self._refusing: dict[_Refusing, PreventedBy] = {}
 
     async def reserve(self, scope: Scope, purpose: Purpose, most: Amount, left_s: float) -> Reservation:
         """Durably reserves the most that the call may cost. `left_s`: the call's time limit.
@@ -160,7 +160,7 @@ class Spending:
 
         Raises StoreUnavailable."""
         now_us = self._clock.now_us()
-        of: dict[tuple[CapOwner, Level, tuple[str, ...], str], list[tuple[Purpose, Refused]]] = {}
+        of: dict[tuple[CapOwner, Level, tuple[str, ...], str], list[tuple[Purpose, PreventedBy]]] = {}
         for (owner, level, whose_it_is, purpose), one in self._refusing.items():
             if one.last.until_us > now_us and is_told(level, one.scope):
                 name = purpose.value if level in OF_ONE_PURPOSE else ""
@@ -175,7 +175,7 @@ class Spending:
                 found.append((one.scope, self._with_refused(state, one.scope)))
         return tuple(found)
 
-    async def _as_refused(self, owner: CapOwner, purpose: Purpose, refused: Refused) -> Cap | None:
+    async def _as_refused(self, owner: CapOwner, purpose: Purpose, refused: PreventedBy) -> Cap | None:
         """The cap that refused; None if it is not in force any more."""
         last = refused.last
         for one in await self._of(refused.scope, purpose):
@@ -202,7 +202,7 @@ class Spending:
         key = (owner, given.level, whose_spending(given.level, scope), purpose)
         before = self._refusing.get(key)
         count = before.questions if before is not None and before.last.until_us == given.until_us else 0
-        self._refusing[key] = Refused(count + 1, given, scope)
+        self._refusing[key] = PreventedBy(count + 1, given, scope)
         self._tell(given, owner, scope, purpose)
         return in_words(given, owner, scope, purpose)
 
@@ -241,6 +241,6 @@ class Spending:
             self.settle(given, Amount())
 
 
-def _prevented(of_a_cap: tuple[object, list[tuple[Purpose, Refused]]]) -> int:
+def _prevented(of_a_cap: tuple[object, list[tuple[Purpose, PreventedBy]]]) -> int:
     """How many questions the cap prevents, of all the purposes that it counts."""
     return sum(one.questions for _, one in of_a_cap[1])
