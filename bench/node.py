@@ -42,6 +42,8 @@ LIMITS = {
     "limits__project_backlog_bytes": "4194304",
 }
 _EVERY_S = 0.5
+# After a noise begins, so that it has used up what it may send at once, and after it has ended.
+_SETTLE_S = 2.0
 _NOISES = ("flood", "large", "cap", "dead")
 _TENANT = "node"
 _ADMIN = "admin"
@@ -158,6 +160,8 @@ async def make_noise(kind: str, address: str) -> None:
     """What the noisy agent does, until its process is ended."""
     async with grpc.aio.insecure_channel(address, options=_OPTIONS) as channel:
         stub: Any = thinking_pb2_grpc.ThinkingServiceStub(channel)
+        await channel.channel_ready()
+        print("begins", flush=True)
         if kind in ("cap", "dead"):
             await asyncio.gather(*[_reflects(stub, kind, number) for number in range(16)])
         while True:
@@ -192,11 +196,13 @@ async def _reflects(stub: Any, kind: str, number: int) -> None:
 
 @contextlib.asynccontextmanager
 async def noise(kind: str, address: str) -> AsyncIterator[None]:
-    """The noisy agent, in a process of its own."""
+    """The noisy agent, in a process of its own, which has begun."""
     # What it costs to be noisy is not what is measured.
     command = ("nice", "-n", "10", sys.executable, "-m", "bench.node", "--noise", kind, address)
-    process = await asyncio.create_subprocess_exec(*command)
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    assert process.stdout is not None
     try:
+        assert await process.stdout.readline(), f"{kind} has ended before it began"
         yield
     finally:
         process.kill()
@@ -288,10 +294,10 @@ async def _measure(
                 with _others(process.pid, taken):
                     quiet = await _window(fleet, seconds)
                 async with noise(kind, address):
-                    await asyncio.sleep(1.5)
+                    await asyncio.sleep(_SETTLE_S)
                     loud = await _window(fleet, seconds)
                 pairs[kind].append(Pair(quiet, loud))
-                await asyncio.sleep(1)
+                await asyncio.sleep(_SETTLE_S)
             others.append(sum(taken) / len(taken))
         endpoint.slow_of = None
         goes_on_s, lost = await _killed(process, fleet, address)
