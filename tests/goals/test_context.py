@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from sidemirror_server.goals.context import HEADING, MAX_ITEMS, GoalContexts
 from sidemirror_server.goals.record import GoalReflection, GoalState
+from sidemirror_server.memory.finding.retired import RetiredWords
 from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.trace.receipts import ReceiptKind
@@ -44,7 +45,8 @@ class House(NamedTuple):
 async def house(folder: Path) -> AsyncIterator[House]:
     async with sqlite_database(folder) as database:
         reflections, receipts = SqliteGoalReflections(database), SqliteReceipts(database)
-        yield House(GoalContexts(reflections, receipts, policies_on(database, SystemClock())), reflections, receipts)
+        parts = (reflections, receipts, policies_on(database, SystemClock()), RetiredWords(None).saying)
+        yield House(GoalContexts(*parts), reflections, receipts)
 
 
 def ids(block: ContextBlock) -> list[str]:

@@ -11,6 +11,7 @@ import pytest
 from sidemirror_server.goals.publish import TOPIC, GoalRecords, Publisher, is_shown
 from sidemirror_server.goals.record import GoalReflection, GoalState
 from sidemirror_server.goals.report import KIND, GoalReport, reflection_body, reflection_in, reflection_of, report_body
+from sidemirror_server.memory.finding.retired import RetiredWords
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion
 from sidemirror_server.models.profiles import Within
 from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
@@ -108,7 +109,9 @@ class House:
         self.work = faulty(SqliteWork(database))
         self.reflections = faulty(SqliteGoalReflections(database))
         self.journal = faulty(SqliteJournal(database))
-        self.publisher = Publisher(self.model, self.reflections, self.journal, Bell(), self.clock, as_it_is)
+        self.publisher = Publisher(
+            *(self.model, self.reflections, self.journal, Bell(), self.clock, as_it_is, RetiredWords(None).saying)
+        )
         self.records = GoalRecords(self.work, self.reflections, self.journal)
 
     async def put(self, report_id: str = "r", goal_id: str = "g") -> None:
@@ -204,7 +207,9 @@ async def test_one_that_stays_away_gives_the_job_back(tmp_path: Path) -> None:
     """Seen to fail when the handler raises what the store raised: an attempt is used up."""
     async with house(tmp_path) as made:
         await made.put()
-        made.publisher = Publisher(made.model, AlwaysAway(None), made.journal, Bell(), made.clock, as_it_is)
+        made.publisher = Publisher(
+            *(made.model, AlwaysAway(None), made.journal, Bell(), made.clock, as_it_is, RetiredWords(None).saying)
+        )
         async with asyncio.timeout(60):
             with pytest.raises(NotNow):
                 await made.run()

@@ -9,6 +9,7 @@ import msgspec
 
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.goals.context import GoalContexts
+from sidemirror_server.memory.finding.retired import RetiredWords
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
@@ -91,7 +92,8 @@ class House(msgspec.Struct, frozen=True):
 
 def lessons_on(database: SqliteDatabase, clock: Clock) -> Lessons:
     receipts, policies = SqliteReceipts(database), policies_on(database, clock)
-    return Lessons(GoalContexts(SqliteGoalReflections(database), receipts, policies), None, receipts, policies, clock)
+    contexts = GoalContexts(SqliteGoalReflections(database), receipts, policies, RetiredWords(None).saying)
+    return Lessons(contexts, None, receipts, policies, clock)
 
 
 def event(event_id: str, what: What) -> Event:
@@ -104,7 +106,8 @@ async def house(folder: Path, limits: TurnLimits | None = None) -> AsyncIterator
     async with sqlite_database(folder / "turns") as database, desk(folder / "spend") as asked:
         log, sessions = SqliteTurnLog(database), HeldSessions(database)
         recorder = Recorder(log, Bell(), backlog_bytes=2**20)
-        reflections = Reflections(asked.gateway, ReflectionPrompts(), recorder, lessons_on(database, clock), clock)
+        lessons = lessons_on(database, clock)
+        reflections = Reflections(asked.gateway, ReflectionPrompts(), recorder, lessons, RetiredWords(None), clock)
         critic = Critic(asked.gateway, SqliteCritiques(database), clock)
         critiques = TurnCritiques(critic, recorder, clock)
         limits = limits or TurnLimits(finish_grace_s=PATIENCE_S)

@@ -9,6 +9,7 @@ import pytest
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.critique.record import critique_in
 from sidemirror_server.critique.store import CritiqueRecord
+from sidemirror_server.memory.finding.retired import RetiredWords
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
@@ -51,7 +52,8 @@ async def turn_of(
     async with sqlite_database(folder) as database:
         log = SqliteTurnLog(database)
         recorder = Recorder(log, Bell(), backlog_bytes=2**20)
-        reflections = Reflections(gateway, ReflectionPrompts(), recorder, lessons_on(database, clock), clock)
+        lessons = lessons_on(database, clock)
+        reflections = Reflections(gateway, ReflectionPrompts(), recorder, lessons, RetiredWords(None), clock)
         critiques = TurnCritiques(Critic(gateway, store(database), clock), recorder, clock)
         limits = TurnLimits(finish_grace_s=0.01)
         conductor = Conductor(

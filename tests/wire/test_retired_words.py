@@ -1,12 +1,16 @@
-"""A reflection does not say what a retired lesson says."""
+"""No words are told anew that a retired lesson says."""
 
 from pathlib import Path
 
+import pytest
+
 from tests.faults.sidecars import running
-from tests.wire.retired_words import retired_words_are_not_told
+from tests.wire.retired_words import KINDS
 
 
-async def test_a_reflection_does_not_say_what_a_retired_lesson_says(tmp_path: Path) -> None:
-    """Seen to fail when the words of a reflection are told as the model made them."""
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_a_retired_lesson_says_is_not_told(kind: str, tmp_path: Path) -> None:
+    """Seen to fail where what is made is told unlooked at: by a turn's reflection, by Reflect without a turn, by
+    GenerateReflection, in a goal's block and by the job of a goal's report."""
     async with running(tmp_path) as served:
-        await retired_words_are_not_told(served)
+        await KINDS[kind](served)

@@ -16,6 +16,7 @@ from sidemirror_server.memory.dreams.schedule import DreamSchedule
 from sidemirror_server.memory.finding.context import MemoryContext
 from sidemirror_server.memory.finding.embeddings import MemoryMeanings
 from sidemirror_server.memory.finding.recall import Recall
+from sidemirror_server.memory.finding.retired import RetiredWords
 from sidemirror_server.memory.finding.similarity_links import Alikes
 from sidemirror_server.memory.finding.waking import WakingMemories
 from sidemirror_server.memory.finding.weights import Weights
@@ -51,8 +52,8 @@ _SCORERS = "sidemirror.scorers"
 
 class ReflectiveMemory:
     """Reflective memory. `meanings` embeds memories while it runs; None without an embedding model. `alikes` makes
-    links. `schedule` starts the dreaming passes of projects, `learner` learns recoveries; both are None in mode lite
-    and when memory is disabled."""
+    links, `retired` finds the retired lessons that texts repeat. `schedule` starts the dreaming passes of projects,
+    `learner` learns recoveries; both are None in mode lite and when memory is disabled."""
 
     def __init__(
         self, settings: Settings, stores: Stores, embedder: PaidEmbedder | None, policies: PoliciesInForce, clock: Clock
@@ -73,6 +74,7 @@ class ReflectiveMemory:
             self._memories = WakingMemories(stores.memories, self.meanings.wake)
         self.alikes = Alikes(stores.memory_graph, stores.memories, stores.memory_search)
         self._recall = Recall(self._memories, stores.memory_search, self.meanings, clock)
+        self.retired = RetiredWords(self._recall if settings.memory.enabled else None)
         telling = telling_of(settings)
         self._context = MemoryContext(
             *(self._recall, stores.memory_search, stores.memory_graph, stores.receipts, stores.trials),
@@ -117,7 +119,7 @@ class ReflectiveMemory:
             *(self._memories, stores.memory_graph, stores.dreams, stores.pruning, stores.work, stores.receipts),
             stores.erasures,
             *(reflector, keeper, self._trust, self._recall, self._context),
-            *(Outcomes(self._memories, stores.trials, self._clock), self.schedule, turns),
+            *(Outcomes(self._memories, stores.trials, self._clock), self.schedule, turns, self.retired),
             *(self.recoveries, stores.observations),
             stores.trials,
             self._policies,

@@ -134,7 +134,10 @@ class Sidecar:
             *(settings, stores, embedder_of(settings, spending, clock), self.policies, clock)
         )
         prompts = ReflectionPrompts(own_prompts)
-        contexts = GoalContexts(stores.goal_reflections, stores.receipts, self.policies, telling_of(settings))
+        contexts = GoalContexts(
+            *(stores.goal_reflections, stores.receipts, self.policies),
+            *(memory.retired.saying, telling_of(settings)),
+        )
         critic = Critic(self.gateway, stores.critiques, clock)
         defaults = defaults_of(settings)
         self.conductor = self._conductor(contexts, prompts, critic, turn_limits, defaults)
@@ -185,7 +188,7 @@ class Sidecar:
                 stores.pruning,
                 stores.critiques,
                 stores.observations,
-                *(self.conductor, self.recorder, self.gateway, prompts, bell, streams),
+                *(self.conductor, self.recorder, self.gateway, prompts, memory.retired, bell, streams),
                 defaults.config,
             ),
             critique_service(self.gateway, critic, stores.critiques, turns),
@@ -221,7 +224,7 @@ class Sidecar:
         teacher = Teacher(self._settings.learn.turns_per_hour, by_signature=asks_to_learn(self._settings))
         return Conductor(
             *(stores.log, stores.sessions, self.recorder),
-            Reflections(self.gateway, prompts, self.recorder, lessons, clock),
+            Reflections(self.gateway, prompts, self.recorder, lessons, self.memory.retired, clock),
             TurnCritiques(critic, self.recorder, clock),
             lessons,
             clock,
@@ -256,7 +259,10 @@ class Sidecar:
         """The handlers of background jobs, by kind."""
         stores = self._stores
         with_tasks = GoalTasks(stores.log).fill
-        publisher = Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, self._clock, with_tasks)
+        publisher = Publisher(
+            *(self.gateway, stores.goal_reflections, stores.journal, bell, self._clock),
+            *(with_tasks, self.memory.retired.saying),
+        )
         telemetry = self._telemetry.handlers if self._telemetry else {}
         return {ERASURE: self.eraser.handle, **telemetry, **self.memory.handlers(self.gateway, own_prompts, publisher)}
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from sidemirror_server.goals.record import GoalReflection
+from sidemirror_server.goals.retired import Retired
 from sidemirror_server.goals.similarity import CANDIDATES
 from sidemirror_server.goals.store import GoalReflections
 from sidemirror_server.goals.words import likeness, words_of
@@ -43,12 +44,14 @@ class GoalContexts:
         reflections: GoalReflections,
         receipts: Receipts,
         policies: PoliciesInForce,
+        retired: Retired,
         telling: Telling = AS_DESIGNED,
     ) -> None:
         self._telling = telling
         self._reflections = reflections
         self._policies = policies
         self._receipts = receipts
+        self._retired = retired
 
     async def build(
         self, scope: Scope, goal_id: str, task: str, max_items: int, receipt_id: str, now_us: int
@@ -71,7 +74,8 @@ class GoalContexts:
 
     async def lessons(self, scope: Scope, goal_id: str, task: str, now_us: int) -> GoalLessons:
         """The lessons that `build` shows, for a block with other lessons too. None while a policy turns lessons off,
-        and none that a policy silences. Raises StoreUnavailable, StoreFull."""
+        none that a policy silences, and none that says what a retired lesson says. Raises StoreUnavailable,
+        StoreFull."""
         advice = await self._policies.advice(scope)
         if not advice.gives(AdviceKind.LESSONS):
             return GoalLessons()
@@ -85,7 +89,12 @@ class GoalContexts:
         if not (goal_id or task):
             recent = [each for goal in await self._reflections.recent(scope, now_us) for each in goal]
             alike = [_lesson(reflection, reflection.importance) for reflection in by_importance(recent)]
-        return GoalLessons(*(tuple(one for one in found if advice.shows(one.item.id)) for found in (own, alike)))
+        retired = await self._retired(scope, [one.item.text for one in (*own, *alike)])
+
+        def told(found: list[BlockLesson]) -> tuple[BlockLesson, ...]:
+            return tuple(one for one in found if advice.shows(one.item.id) and one.item.text not in retired)
+
+        return GoalLessons(told(own), told(alike))
 
     async def _similar(self, scope: Scope, goal_id: str, task: str, now_us: int) -> list[BlockLesson]:
         """The lessons of the goals that are closest to the task, by the rule that memories are searched by. The store

@@ -19,6 +19,7 @@ from sidemirror_server.goals.report import (
     reflection_of,
     report_in,
 )
+from sidemirror_server.goals.retired import Retired
 from sidemirror_server.goals.store import KEPT_FOR_US, MOST_PER_GOAL, GoalReflections
 from sidemirror_server.models.scoped_model import ScopedModel
 from sidemirror_server.trace.live import Bell
@@ -53,6 +54,7 @@ class Publisher:
         bell: Bell,
         clock: Clock,
         with_tasks: WithTasks,
+        retired: Retired,
     ) -> None:
         self._model = model
         self._reflections = reflections
@@ -60,16 +62,17 @@ class Publisher:
         self._bell = bell
         self._clock = clock
         self._with_tasks = with_tasks
+        self._retired = retired
 
     async def handle(self, task: ClaimedJob) -> bytes:
-        """The worker's handler; its result is the reflection, or empty if it would say no more than how the goal ended.
-        Raises ModelFailed, Hopeless, NotNow and what the stores raise."""
+        """The worker's handler; its result is the reflection, or empty if it would say no more than how the goal ended,
+        or what a retired lesson says. Raises ModelFailed, Hopeless, NotNow and what the stores raise."""
         job = task.job
         until_s = self._clock.monotonic_s() + PATIENCE_S + LONGEST_MODEL_CALL_S
         notes = job.checkpoint
         if notes is None:
             made = await patiently(lambda: self._reflect(job), self._clock, until_s)
-            if says_only_outcome(made.insight):
+            if says_only_outcome(made.insight) or await self._retired(job.scope, (made.insight,)):
                 _log.info("reflection_not_stored", extra={**whose(job.scope), "report_id": job.job_id})
                 return b""
             notes = reflection_body(made)

@@ -2,7 +2,6 @@
 calls has only the latter. Each block has one receipt."""
 
 import asyncio
-import re
 from collections.abc import Awaitable, Collection, Sequence
 from typing import TypeVar
 
@@ -12,7 +11,6 @@ from sidemirror_server.goals.context import GoalContexts, GoalLessons
 from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, FailedCall, Fitting, MemoryContext
 from sidemirror_server.memory.finding.fits import OF_SHELL, SILENCED, ContextTask
 from sidemirror_server.memory.kin.signature import error_signature
-from sidemirror_server.memory.lessons.keys import text_key
 from sidemirror_server.memory.trials.holdout import HELD_BACK, held_of
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import Advice, AdviceKind
@@ -37,7 +35,6 @@ _MEANING_S = 0.5
 
 # For how many of a turn's last failures lessons are looked up. Chosen here: as many as a reflection is about.
 _MOST_FAILURES = 3
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 # The turn goes on without a block: the store is away or slow, or an erasure has taken a lesson or the turn itself.
 _WITHOUT = (StoreUnavailable, StoreFull, TimeoutError, WrongState)
@@ -187,14 +184,6 @@ class Lessons:
         if await _in_time(self._receipts.issue(scope, receipt)) is None:
             return None
         return block
-
-    async def retired_saying(self, scope: Scope, texts: Sequence[str]) -> str:
-        """The id of a retired lesson that says the same as one of these texts or a sentence of one; empty if there is
-        none, or if the store is away or slow. Raises nothing but cancellation."""
-        if self._memory is None:
-            return ""
-        said = {text_key(part) for text in texts for part in (text, *_SENTENCE_END.split(text)) if part.strip()}
-        return await _in_time(self._memory.retired_saying(scope, texts, said)) or ""
 
     async def _of_memory(self, scope: Scope, wish: ContextWish, task: ContextTask) -> Fitting | None:
         if self._memory is None or not (task.task.strip() or task.tools or task.signatures):

@@ -10,6 +10,7 @@ import logging
 import msgspec
 
 from sidemirror_server.memory.finding.context import FailedCall
+from sidemirror_server.memory.finding.retired import RetiredWords, repeats_retired
 from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.models.profiles import Within
 from sidemirror_server.thinking.prompts import ReflectionPrompts
@@ -24,7 +25,7 @@ from sidemirror_server.vocabulary.block import ContextBlock
 from sidemirror_server.vocabulary.budget import ANSWER_S, Claim, claim, model_timeout_s
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, new_id
-from sidemirror_server.vocabulary.scope import whose
+from sidemirror_server.vocabulary.scope import Scope, whose
 from sidemirror_server.vocabulary.status import ResultStatus
 
 _log = logging.getLogger(__name__)
@@ -51,12 +52,19 @@ class Reflections:
     """Starts and cancels the reflections of all turns."""
 
     def __init__(
-        self, gateway: Gateway, prompts: ReflectionPrompts, recorder: Recorder, lessons: Lessons, clock: Clock
+        self,
+        gateway: Gateway,
+        prompts: ReflectionPrompts,
+        recorder: Recorder,
+        lessons: Lessons,
+        retired: RetiredWords,
+        clock: Clock,
     ) -> None:
         self._gateway = gateway
         self._prompts = prompts
         self._recorder = recorder
         self._lessons = lessons
+        self._retired = retired
         self._clock = clock
 
     def look(self, turn: LiveTurn, event_id: EventId | None = None) -> None:
@@ -145,7 +153,7 @@ class Reflections:
                 reflection = await reflect(
                     self._gateway, self._prompts, turn.scope, asked.material, asked.timeout_s, asked.within
                 )
-                reflection = await self._not_retired(turn, reflection)
+                reflection = await not_retired(self._retired, turn.scope, reflection)
             lessons = asyncio.create_task(self._block(turn, directive_id, found))
             await asyncio.wait([lessons], timeout=self._patience_s(asked.wanted_at_s))
             if lessons.done():
@@ -157,17 +165,6 @@ class Reflections:
         self._record(turn, directive_id, reflection, reasons, caused_by)
         # A call that failed while the model was thinking could not start a reflection, so the schedule is asked again.
         self.look(turn)
-
-    async def _not_retired(self, turn: LiveTurn, reflection: Reflection) -> Reflection:
-        """The reflection, without its words where they say what a retired lesson says: the rules, and models too, make
-        the same sentence of the same failure anew."""
-        texts = tuple(filter(None, (reflection.suggested_action, reflection.reflection)))
-        retired = await self._lessons.retired_saying(turn.scope, texts) if texts else ""
-        if not retired:
-            return reflection
-        cited = reflection.cited_event_ids
-        detail = f"it says what the retired lesson {retired} says"
-        return Reflection(ResultStatus.NOTHING, detail, usage=reflection.usage, cited_event_ids=cited)
 
     async def _found(self, turn: LiveTurn, failures: tuple[FailedCall, ...]) -> FailureLessons:
         """The lessons about these failures that the turn was not told. What is being told at a failing call goes first:
@@ -217,6 +214,16 @@ class Reflections:
         turn.record(Directive(directive_id, now_us, reflection, caused_by, reasons), now_us)
         self._recorder.submit(turn)
         turn.wake()
+
+
+async def not_retired(retired: RetiredWords, scope: Scope, reflection: Reflection) -> Reflection:
+    """The reflection, without its words where they say what a retired lesson says; its status is NOTHING then. Raises
+    nothing but cancellation."""
+    said = await retired.saying(scope, tuple(filter(None, (reflection.suggested_action, reflection.reflection))))
+    if not said:
+        return reflection
+    detail, cited = repeats_retired(next(iter(said.values()))), reflection.cited_event_ids
+    return Reflection(ResultStatus.NOTHING, detail, usage=reflection.usage, cited_event_ids=cited)
 
 
 def _with(reflection: Reflection, lessons: ContextBlock | None) -> Reflection:

@@ -48,8 +48,6 @@ _MOST_RECEIPTS = 200
 DEFAULT_ITEMS = 5
 # How many candidates are read for each item of a block. Chosen here: some may not apply, or may repeat another lesson.
 _CANDIDATES = 4
-# Among how many memories with the words of a text one is looked for that says the same. Chosen here: it has all.
-_MOST_ALIKE = 20
 
 
 class FailedCall(msgspec.Struct, frozen=True):
@@ -203,22 +201,6 @@ class MemoryContext:
         # Strategies come before reflections.
         fitting.sort(key=lambda one: (-one.applies, one.memory.kind is MemoryKind.REFLECTION, -one.memory.importance))
         return tuple(_lesson(one) for one in fitting)
-
-    async def retired_saying(self, scope: Scope, texts: Sequence[str], said: Collection[str]) -> str:
-        """The id of a retired memory whose text has one of the keys `said` (`lessons/keys.py:text_key`), found by the
-        words of `texts`, with no active memory that has it; empty if there is none. Raises what the store raises."""
-        if not await self._recall.has_retired(scope):
-            return ""
-        states = (MemoryState.RETIRED, MemoryState.ACTIVE)
-        alike: list[MemoryRecord] = []
-        for text in filter(str.strip, texts):
-            question = Question(text, _MOST_ALIKE, Filter(states=states), meaning_s=0.0)
-            found = await self._recall.ranked(scope, question)
-            alike += (await self._recall.records(scope, [one.facts.memory_id for one in found])).values()
-        same = [one for one in alike if one.text_key in said]
-        active = {one.text_key for one in same if one.state is MemoryState.ACTIVE}
-        retired = (one for one in same if one.state is MemoryState.RETIRED and one.text_key not in active)
-        return next((one.memory_id for one in retired), "")
 
     async def _applying(self, scope: Scope, task: ContextTask, limit: int) -> list[MemoryRecord]:
         """The memories that name a tool or error of the task, or are about one of its failures."""

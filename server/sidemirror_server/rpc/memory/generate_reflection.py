@@ -3,6 +3,7 @@
 import msgspec
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror_server.memory.finding.retired import RetiredWords, repeats_retired
 from sidemirror_server.memory.lessons.echo import without_echo
 from sidemirror_server.memory.lessons.episode import EpisodeStep, ReflectionContext, steps_of
 from sidemirror_server.memory.lessons.keeping import Keeper, Stored, judged_by_episode
@@ -22,6 +23,7 @@ async def generate_reflection(
     keeper: Keeper,
     receipts: Receipts,
     turns: RecordedTurns,
+    retired: RetiredWords,
     request: pb.GenerateReflectionRequest,
     call: Call,
 ) -> pb.GenerateReflectionResponse:
@@ -29,6 +31,11 @@ async def generate_reflection(
     context = await _context(turns, request, call)
     heard = await without_echo(receipts, call.scope, context, [enter(one) for one in request.receipt_ids])
     result = await reflector.reflect(call.scope, heard.context, call.model_time_s(), call.clock.now_us())
+    said = await retired.saying(call.scope, (result.reflection, result.strategy))
+    if said:
+        result = msgspec.structs.replace(result, reflection="", strategy="")
+        reason = repeats_retired(next(iter(said.values()))) if request.store else ""
+        return pb.GenerateReflectionResponse(result=result_to_wire(result), not_stored_reason=reason)
     # The result is judged even if it is not stored: StoreReflection, which may follow, has no episode to judge it by.
     untrusted, trusted = (heard.context.texts(trusted=trusted) for trusted in (False, True))
     result = await judged_by_episode(result, untrusted, trusted)

@@ -6,6 +6,7 @@ from sidemirror_server.memory.dreams.dreams import Dreams
 from sidemirror_server.memory.dreams.schedule import DreamSchedule
 from sidemirror_server.memory.finding.context import MemoryContext
 from sidemirror_server.memory.finding.recall import Recall
+from sidemirror_server.memory.finding.retired import RetiredWords
 from sidemirror_server.memory.kin.graph import Explorer, MemoryGraph
 from sidemirror_server.memory.kin.project_clusters import Grouping
 from sidemirror_server.memory.lessons.keeping import Keeper, Trust
@@ -64,6 +65,7 @@ def memory_service(
     outcomes: Outcomes,
     schedule: DreamSchedule | None,
     turns: RecordedTurns,
+    retired: RetiredWords,
     recoveries: RecoveryFinder,
     observations: Observations,
     trials: Trials,
@@ -73,7 +75,7 @@ def memory_service(
     """The table of ReflectiveMemoryService. `schedule` None: this server does not dream."""
     return ServiceTable(
         MEMORY,
-        GenerateReflection=Unary(partial(generate_reflection, reflector, keeper, receipts, turns)),
+        GenerateReflection=Unary(partial(generate_reflection, reflector, keeper, receipts, turns, retired)),
         StoreReflection=Unary(partial(store_reflection, keeper, turns)),
         GetReflection=Unary(partial(get_reflection, store)),
         ListReflections=Unary(partial(list_reflections, store)),

@@ -6,6 +6,7 @@ import contextlib
 import msgspec
 
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.memory.finding.retired import RetiredWords
 from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.models.profiles import Within
 from sidemirror_server.rpc.boundary.call import Call
@@ -21,6 +22,7 @@ from sidemirror_server.thinking.turn import left
 from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
+from sidemirror_server.turns.reflecting import not_retired
 from sidemirror_server.vocabulary.budget import ANSWER_S, BudgetLeft, Spent, budget_left, claim, model_timeout_s
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.ids import DirectiveId, TurnId
@@ -36,11 +38,12 @@ async def reflect(
     recorder: Recorder,
     gateway: Gateway,
     prompts: ReflectionPrompts,
+    retired: RetiredWords,
     request: pb.ReflectRequest,
     call: Call,
 ) -> pb.ReflectResponse:
     if not request.turn_id:
-        return await _without_turn(gateway, prompts, request, call)
+        return await _without_turn(gateway, prompts, retired, request, call)
     if request.HasField("budget"):
         raise BadInput([("budget", "only without a turn, which has its own")])
     turn = await conductor.take_up(call.scope, TurnId(request.turn_id))
@@ -58,7 +61,7 @@ async def reflect(
 
 
 async def _without_turn(
-    gateway: Gateway, prompts: ReflectionPrompts, request: pb.ReflectRequest, call: Call
+    gateway: Gateway, prompts: ReflectionPrompts, retired: RetiredWords, request: pb.ReflectRequest, call: Call
 ) -> pb.ReflectResponse:
     """A reflection on the messages and tool results of the call, within its own budget. Nothing of it is kept."""
     if not request.messages and not request.tool_results:
@@ -75,6 +78,7 @@ async def _without_turn(
     material = given_material(extra_of(request))
     within = Within(budget.max_tokens, budget.max_usd)
     made = await reflection_on(gateway, prompts, call.scope, material, timeout_s, within)
+    made = await not_retired(retired, call.scope, made)
     took = made.usage or Usage("", "")
     spent = Spent(1, took.input_tokens + took.output_tokens, took.cost_usd or 0.0)
     # Its steps are no events.

@@ -4,6 +4,7 @@ from functools import partial
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.critique.store import Critiques
+from sidemirror_server.memory.finding.retired import RetiredWords
 from sidemirror_server.memory.recoveries.observations import Observations
 from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.rpc.boundary.services import THINKING, BidiStream, ServerStream, ServiceTable, Unary
@@ -47,13 +48,13 @@ def thinking_service(
     recorder: Recorder,
     gateway: Gateway,
     prompts: ReflectionPrompts,
+    retired: RetiredWords,
     bell: Bell,
     streams: Streams,
     default: ThinkingConfig,
 ) -> ServiceTable:
-    """The table of ThinkingService. `critiques`, `observations`: what there is of a turn is shown
-    with it. `gateway`, `prompts`: of
-    reflections. `default`: a session's configuration."""
+    """The table of ThinkingService. `critiques`, `observations`: what there is of a turn is shown with it. `gateway`,
+    `prompts`, `retired`: of reflections. `default`: a session's configuration."""
     watches = Watches(log, TURN_TOPIC, bell, streams)
     return ServiceTable(
         THINKING,
@@ -74,7 +75,8 @@ def thinking_service(
         ShouldReflect=Unary(partial(should_reflect, sessions, conductor)),
         # What is not on record binds no request_id: nothing of it is kept.
         Reflect=Unary(
-            partial(reflect, conductor, recorder, gateway, prompts), binds=lambda response: bool(response.directive_id)
+            partial(reflect, conductor, recorder, gateway, prompts, retired),
+            binds=lambda response: bool(response.directive_id),
         ),
         GetReflectionPrompt=Unary(partial(get_reflection_prompt, conductor, prompts)),
     )
