@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from sidemirror_server.goals.context import HEADING, MAX_ITEMS, GoalContexts
 from sidemirror_server.goals.record import GoalReflection, GoalState
-from sidemirror_server.memory.finding.retired import RetiredWords
 from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.trace.receipts import ReceiptKind
+from sidemirror_server.turns.retired import RetiredWords
 from sidemirror_server.vocabulary.block import ContextBlock, text_hash
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.origin import Origin

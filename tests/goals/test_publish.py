@@ -11,7 +11,6 @@ import pytest
 from sidemirror_server.goals.publish import TOPIC, GoalRecords, Publisher, is_shown
 from sidemirror_server.goals.record import GoalReflection, GoalState
 from sidemirror_server.goals.report import KIND, GoalReport, reflection_body, reflection_in, reflection_of, report_body
-from sidemirror_server.memory.finding.retired import RetiredWords
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion
 from sidemirror_server.models.profiles import Within
 from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
@@ -19,6 +18,7 @@ from sidemirror_server.storage.sqlite.journal import SqliteJournal
 from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Note
+from sidemirror_server.turns.retired import RetiredWords
 from sidemirror_server.vocabulary.errors import LostClaim, ModelFailed, NotFound, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.origin import Origin

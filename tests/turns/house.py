@@ -9,7 +9,6 @@ import msgspec
 
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.goals.context import GoalContexts
-from sidemirror_server.memory.finding.retired import RetiredWords
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
@@ -27,6 +26,7 @@ from sidemirror_server.turns.limits import TurnLimits
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
+from sidemirror_server.turns.retired import RetiredWords
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.ids import EventId, SessionId, TurnId

@@ -9,7 +9,6 @@ import pytest
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.critique.record import critique_in
 from sidemirror_server.critique.store import CritiqueRecord
-from sidemirror_server.memory.finding.retired import RetiredWords
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
@@ -24,6 +23,7 @@ from sidemirror_server.turns.limits import TurnLimits
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
+from sidemirror_server.turns.retired import RetiredWords
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.ids import EventId, TurnId

@@ -16,7 +16,6 @@ from sidemirror_server.memory.dreams.schedule import DreamSchedule
 from sidemirror_server.memory.finding.context import MemoryContext
 from sidemirror_server.memory.finding.embeddings import MemoryMeanings
 from sidemirror_server.memory.finding.recall import Recall
-from sidemirror_server.memory.finding.retired import RetiredWords
 from sidemirror_server.memory.finding.similarity_links import Alikes
 from sidemirror_server.memory.finding.waking import WakingMemories
 from sidemirror_server.memory.finding.weights import Weights
@@ -42,6 +41,7 @@ from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.recovery_advice import RecoveryAdvice
 from sidemirror_server.turns.recovery_learning import RecoveryLearner
+from sidemirror_server.turns.retired import RetiredWords
 from sidemirror_server.turns.teaching import KIND as LEARN_TURN
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.work.worker import Handler

@@ -1,4 +1,4 @@
-"""What goals ask of reflective memory: whether a retired lesson says the same (`memory/finding/retired.py`)."""
+"""What goals ask: whether a retired lesson says the same (`turns/retired.py`)."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 

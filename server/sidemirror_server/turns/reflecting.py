@@ -10,7 +10,6 @@ import logging
 import msgspec
 
 from sidemirror_server.memory.finding.context import FailedCall
-from sidemirror_server.memory.finding.retired import RetiredWords, repeats_retired
 from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.models.profiles import Within
 from sidemirror_server.thinking.prompts import ReflectionPrompts
@@ -21,6 +20,7 @@ from sidemirror_server.thinking.turn import due, elapsed_s, left
 from sidemirror_server.turns.lessons import FailureLessons, Lessons
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
+from sidemirror_server.turns.retired import RetiredWords, repeats_retired
 from sidemirror_server.vocabulary.block import ContextBlock
 from sidemirror_server.vocabulary.budget import ANSWER_S, Claim, claim, model_timeout_s
 from sidemirror_server.vocabulary.clock import Clock

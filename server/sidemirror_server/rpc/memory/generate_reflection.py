@@ -3,7 +3,6 @@
 import msgspec
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.memory.finding.retired import RetiredWords, repeats_retired
 from sidemirror_server.memory.lessons.echo import without_echo
 from sidemirror_server.memory.lessons.episode import EpisodeStep, ReflectionContext, steps_of
 from sidemirror_server.memory.lessons.keeping import Keeper, Stored, judged_by_episode
@@ -14,6 +13,7 @@ from sidemirror_server.rpc.memory.results import error_of, ids_of, result_to_wir
 from sidemirror_server.rpc.wire.common import OUTCOME_NAMES, subjects_of
 from sidemirror_server.trace.event import Event, TurnFinished, TurnStarted
 from sidemirror_server.trace.receipts import Receipts
+from sidemirror_server.turns.retired import RetiredWords, repeats_retired
 from sidemirror_server.vocabulary.errors import BadInput, NotFound
 from sidemirror_server.vocabulary.text import enter
 

@@ -6,7 +6,6 @@ from sidemirror_server.memory.dreams.dreams import Dreams
 from sidemirror_server.memory.dreams.schedule import DreamSchedule
 from sidemirror_server.memory.finding.context import MemoryContext
 from sidemirror_server.memory.finding.recall import Recall
-from sidemirror_server.memory.finding.retired import RetiredWords
 from sidemirror_server.memory.kin.graph import Explorer, MemoryGraph
 from sidemirror_server.memory.kin.project_clusters import Grouping
 from sidemirror_server.memory.lessons.keeping import Keeper, Trust
@@ -46,6 +45,7 @@ from sidemirror_server.trace.erasure import Erasures
 from sidemirror_server.trace.log import TurnLog
 from sidemirror_server.trace.pruning import Pruning
 from sidemirror_server.trace.receipts import Receipts
+from sidemirror_server.turns.retired import RetiredWords
 from sidemirror_server.work.queue import Work
 
 

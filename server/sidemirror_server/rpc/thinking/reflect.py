@@ -6,7 +6,6 @@ import contextlib
 import msgspec
 
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.memory.finding.retired import RetiredWords
 from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.models.profiles import Within
 from sidemirror_server.rpc.boundary.call import Call
@@ -23,6 +22,7 @@ from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import not_retired
+from sidemirror_server.turns.retired import RetiredWords
 from sidemirror_server.vocabulary.budget import ANSWER_S, BudgetLeft, Spent, budget_left, claim, model_timeout_s
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.ids import DirectiveId, TurnId

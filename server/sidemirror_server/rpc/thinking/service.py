@@ -4,7 +4,6 @@ from functools import partial
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.critique.store import Critiques
-from sidemirror_server.memory.finding.retired import RetiredWords
 from sidemirror_server.memory.recoveries.observations import Observations
 from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.rpc.boundary.services import THINKING, BidiStream, ServerStream, ServiceTable, Unary
@@ -35,6 +34,7 @@ from sidemirror_server.trace.log import TURN_TOPIC, TurnLog
 from sidemirror_server.trace.pruning import Pruning
 from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.recorder import Recorder
+from sidemirror_server.turns.retired import RetiredWords
 from sidemirror_server.vocabulary.text import enter
 
 

@@ -1,7 +1,7 @@
 """Which texts say what a retired lesson says (decisions 102 and 104).
 
 The rules, and models too, make the same sentence of the same failure anew. What a model has just made, and what a goal
-taught, is looked up here before an agent reads it: by `turns/reflecting.py`, `rpc/thinking/reflect.py`,
+taught, is looked up here before an agent reads it: by `reflecting.py`, `rpc/thinking/reflect.py`,
 `rpc/memory/generate_reflection.py` and `goals/`.
 """
 
