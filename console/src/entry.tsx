@@ -25,7 +25,7 @@ import { Grounds } from "./asides.js";
 import { Block } from "./block.js";
 import { Badge, Id, Link, Text, Time } from "./parts.js";
 import { idOf, isFailure, nameOf, timeOf, type Told } from "./record.js";
-import { whyNoAdvice, whySilent } from "./silences.js";
+import { whyNoAdvice, whyNoLesson } from "./silences.js";
 import { counted, headline, lasting, millisOf, percent, seen, spaced, word } from "./words.js";
 
 export function Entry(props: { entry: TurnEntry; begun: Timestamp | undefined; told: Told; isNamed: boolean }) {
@@ -117,7 +117,7 @@ function Directive(props: { directive: TurnDirective; told: Told }) {
   const { directive, told } = props;
   const { kind } = directive;
   const shadow = directive.isShadow && (
-    <Badge tone="warn" title="advice__mode is shadow: it was kept, and the agent was not told">
+    <Badge tone="warn" title="advice__mode was shadow: it was kept, and the agent was not told">
       shadow: not told
     </Badge>
   );
@@ -135,7 +135,7 @@ function Directive(props: { directive: TurnDirective; told: Told }) {
               {seen(warning)}
             </p>
           ))}
-          {silence !== SilenceReason.UNSPECIFIED && <p class="why">no lesson: {whySilent(silence)}</p>}
+          {silence !== SilenceReason.UNSPECIFIED && <p class="why">no lesson with it: {whyNoLesson(silence, told.recalledCount)}</p>}
           {context && <Block block={context} told={told} />}
         </>
       );

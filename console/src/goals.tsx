@@ -1,20 +1,27 @@
-/** What goals taught: a goal with its reflections, and one of these by its id. */
+/** What goals came to: a goal with its reports, turns and reflections, and one of these by its id. */
 import { OriginSchema } from "@sidemirror/api/v1/common";
 import {
   GoalReflectionService,
   GoalReportState,
+  GoalReportStateSchema,
+  GoalState,
   GoalStateSchema,
   type GoalReflection,
+  type GoalReport,
 } from "@sidemirror/api/v1/goal_reflection";
+import { AdviceKind } from "@sidemirror/api/v1/sidecar";
 
 import { useApi, useAsked, type Api } from "./api.js";
-import { Answered, Empty, Facts, Grpcurl, Heading, Id, Link, Text, Time } from "./parts.js";
+import { Changes } from "./changes.js";
+import { Answered, Badge, Empty, Facts, Grpcurl, Heading, Id, Link, Text, Time } from "./parts.js";
 import { Receipts } from "./receipts.js";
-import { word } from "./words.js";
+import { seen, word } from "./words.js";
 
 // How many reports are looked through: more than most projects make in the 7 days for which a reflection is shown.
 const PAGE = 200;
 const MOST_PAGES = 5;
+// Among how many memories those are looked for that have a reflection's words.
+const MOST_ALIKE = 20;
 
 /** The reflection of this id; undefined if none of the recent ones has it. No call names a reflection by its id alone. */
 export async function goalReflection(api: Api, id: string, signal: AbortSignal): Promise<GoalReflection | undefined> {
@@ -22,33 +29,55 @@ export async function goalReflection(api: Api, id: string, signal: AbortSignal):
   const { goals } = await api.goals.listRecentGoals(api.scope, { signal });
   const recent = goals.flatMap((goal) => goal.reflections).find((one) => one.id === id);
   if (recent) return recent;
+  const found = await reportsOf(api, { reportState: GoalReportState.DONE }, signal, (one) => one.reflection?.id === id);
+  return found.at(-1)?.reflection;
+}
+
+/** The reports, the newest first, until one is the `last`. */
+async function reportsOf(
+  api: Api,
+  narrowed: { goalId?: string; reportState?: GoalReportState },
+  signal: AbortSignal,
+  last?: (report: GoalReport) => boolean,
+): Promise<GoalReport[]> {
+  const found: GoalReport[] = [];
   let pageToken = "";
   for (let page = 0; page < MOST_PAGES; page++) {
-    const request = { ...api.scope, reportState: GoalReportState.DONE, pageSize: PAGE, pageToken };
+    const request = { ...api.scope, ...narrowed, pageSize: PAGE, pageToken };
     const { reports, nextPageToken } = await api.goals.listGoalReports(request, { signal });
-    const found = reports.find((report) => report.reflection?.id === id);
-    if (found || nextPageToken === "") return found?.reflection;
+    const at = last ? reports.findIndex(last) : -1;
+    if (at >= 0) return [...found, ...reports.slice(0, at + 1)];
+    if (!last) found.push(...reports);
+    if (nextPageToken === "") break;
     pageToken = nextPageToken;
   }
-  return undefined;
+  return found;
 }
 
 /** A goal by its id. */
 export function Goal(props: { id: string }) {
   const api = useApi();
   const request = { goalId: props.id };
-  const asked = useAsked(`goal ${props.id}`, (signal) => api.goals.getGoalReflections({ ...api.scope, ...request }, { signal }));
+  const asked = useAsked(`goal ${props.id}`, async (signal) => {
+    const [{ reflections }, reports] = await Promise.all([
+      api.goals.getGoalReflections({ ...api.scope, ...request }, { signal }),
+      reportsOf(api, request, signal),
+    ]);
+    return { reflections, reports };
+  });
+  const last = asked.value?.reports[0]?.state ?? asked.value?.reflections[0]?.goalState;
   return (
     <>
       <div class="title">
         <Heading>Goal</Heading>
+        {last !== undefined && <Ended state={last} />}
       </div>
       <p>
         <Id copied>{props.id}</Id>
       </p>
       <Answered asked={asked}>
-        {({ reflections }) =>
-          reflections.length === 0 ? (
+        {({ reflections, reports }) =>
+          reflections.length + reports.length === 0 ? (
             <Empty>
               <p>
                 Nothing is known of this goal. What a goal taught is shown for 7 days after it is reported; what it taught
@@ -57,7 +86,13 @@ export function Goal(props: { id: string }) {
             </Empty>
           ) : (
             <>
-              <Text plain>{reflections[0]?.objective ?? ""}</Text>
+              <Text plain>{reports[0]?.objective || reflections[0]?.objective || ""}</Text>
+              {reports.length > 0 && (
+                <section>
+                  <h2>How it ended</h2>
+                  <Reports of={reports} />
+                </section>
+              )}
               {reflections.map((one) => (
                 <section key={one.id}>
                   <h2>What it taught</h2>
@@ -68,8 +103,63 @@ export function Goal(props: { id: string }) {
           )
         }
       </Answered>
-      <Grpcurl method={GoalReflectionService.method.getGoalReflections} request={request} />
+      <Grpcurl method={GoalReflectionService.method.listGoalReports} request={request} />
     </>
+  );
+}
+
+function Ended(props: { state: GoalState }) {
+  return <Badge tone={props.state === GoalState.COMPLETED ? "good" : "bad"}>{word(GoalStateSchema, props.state)}</Badge>;
+}
+
+/** Each report of a goal: how it ended, the turn that worked towards it, and what became of the report. */
+function Reports(props: { of: readonly GoalReport[] }) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Reported</th>
+          <th scope="col">Outcome</th>
+          <th scope="col">Turn</th>
+          <th scope="col">Reflection</th>
+        </tr>
+      </thead>
+      <tbody>
+        {props.of.map((one) => (
+          <tr key={one.reportId}>
+            <td>
+              <Time at={one.createTime} />
+            </td>
+            <td>
+              <Ended state={one.state} />
+            </td>
+            <td class="task">
+              {one.turnId ? (
+                <Link to={["turns", one.turnId]}>
+                  <Id>{one.turnId}</Id>
+                </Link>
+              ) : (
+                <span class="dim">none named</span>
+              )}
+            </td>
+            <td>
+              {one.reportState !== GoalReportState.DONE ? (
+                <>
+                  <Badge tone={one.reportState === GoalReportState.DEAD ? "bad" : "warn"}>
+                    {word(GoalReportStateSchema, one.reportState)}
+                  </Badge>{" "}
+                  <span class="dim">{seen(one.lastError)}</span>
+                </>
+              ) : one.reflection ? (
+                <Link to={["lessons", one.reflection.id]}>made</Link>
+              ) : (
+                <span class="dim">none: it would say no more than how it ended, or what a retired lesson says</span>
+              )}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 
@@ -105,6 +195,7 @@ function Taught(props: { of: GoalReflection; isInGoal?: boolean }) {
           ["Trust", word(OriginSchema, of.origin)],
           ["Importance", of.importance.toFixed(2)],
           ["Made", <Time at={of.createTime} />],
+          ["Lesson that it left", <Left of={of} />],
           ["Id", of.id && <Id>{of.id}</Id>],
         ]}
       />
@@ -114,6 +205,31 @@ function Taught(props: { of: GoalReflection; isInGoal?: boolean }) {
           <Receipts lessonId={of.id} />
         </section>
       )}
+      {of.id && !isInGoal && <Changes lessonIds={[of.id]} kind={AdviceKind.LESSONS} />}
     </>
+  );
+}
+
+/** The memories with the reflection's words: a goal that failed leaves one, or strengthens one that says the same. */
+function Left(props: { of: GoalReflection }) {
+  const api = useApi();
+  const { insight } = props.of;
+  const { value, problem } = useAsked(`left by ${props.of.id} ${insight}`, async (signal) => {
+    const sought = { queryText: insight, k: MOST_ALIKE, minImportance: 0, includeQuarantined: true, includeRetired: true };
+    const { hits } = await api.memory.queryReflections({ ...api.scope, ...sought }, { signal });
+    return hits.flatMap(({ memory }) => (memory?.content === insight ? memory : []));
+  });
+  if (value === undefined) return <span class="dim">{problem ? seen(problem.title) : "…"}</span>;
+  if (value.length === 0) return <span class="dim">none</span>;
+  return (
+    <ul class="inline">
+      {value.map((memory) => (
+        <li key={memory.id}>
+          <Link to={["lessons", memory.id]}>
+            <Id>{memory.id}</Id>
+          </Link>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -9,9 +9,11 @@ import {
   type Memory,
 } from "@sidemirror/api/v1/reflective_memory";
 import { OriginSchema } from "@sidemirror/api/v1/common";
+import { AdviceKind } from "@sidemirror/api/v1/sidecar";
 import { Code, ConnectError } from "@connectrpc/connect";
 
 import { useApi, useAsked } from "./api.js";
+import { Changes } from "./changes.js";
 import { GoalLesson, goalReflection } from "./goals.js";
 import { MemoryStanding } from "./lessons.js";
 import { Answered, Empty, Facts, Grpcurl, Heading, Id, Link, Text, Time, Unread } from "./parts.js";
@@ -98,6 +100,7 @@ function Known(props: { memory: Memory }) {
         <h2>Where it was shown</h2>
         <Receipts lessonId={memory.id} />
       </section>
+      <Changes lessonIds={[memory.id]} kind={AdviceKind.LESSONS} />
       <section>
         <h2>Versions</h2>
         <Answered asked={versions}>

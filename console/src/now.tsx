@@ -10,6 +10,7 @@ import { ThinkLevelSchema } from "@sidemirror/api/v1/thinking";
 import { useEffect } from "preact/hooks";
 
 import { useApi, useAsked } from "./api.js";
+import { Changes } from "./changes.js";
 import { Answered, Badge, Facts, Grpcurl, Heading, Time } from "./parts.js";
 import { Share } from "./plots.js";
 import { counted, durationMs, lasting, percent, seen, spaced, usd, word } from "./words.js";
@@ -160,6 +161,7 @@ function Info(props: { info: GetServerInfoResponse }) {
         <h2>What it costs</h2>
         <Spend info={info} />
       </section>
+      <Changes />
       <section>
         <h2>Settings</h2>
         <Facts

@@ -9,6 +9,8 @@ import { headline, millisOf, spaced } from "./words.js";
 /** What the entries of a turn refer to. */
 export interface Told {
   readonly task: string;
+  /** How many lessons the agent was given because it asked for them after the start. */
+  readonly recalledCount: number;
   /** The events of the turn, by id. */
   readonly events: ReadonlyMap<string, TurnEntry>;
   /** The names of the tools that were called, by the call's id. */

@@ -5,10 +5,12 @@ import {
   type RecoveryObservation,
   type SignatureRecoveries,
 } from "@sidemirror/api/v1/reflective_memory";
+import { AdviceKind } from "@sidemirror/api/v1/sidecar";
 import { SilenceReason } from "@sidemirror/api/v1/thinking";
 import { useState } from "preact/hooks";
 
 import { useApi, useAsked } from "./api.js";
+import { Changes } from "./changes.js";
 import { Arms } from "./lesson.js";
 import { Answered, Badge, Empty, Facts, Grpcurl, Heading, Id, Link, Text, Time } from "./parts.js";
 import { Lift, Tries, type Try } from "./plots.js";
@@ -93,6 +95,7 @@ function Seen(props: { of: SignatureRecoveries }) {
           <Failures observations={observations} names={names} />
         </section>
       )}
+      <Changes lessonIds={moves.map((move) => move.recoveryId)} kind={AdviceKind.RECOVERIES} />
     </>
   );
 }
@@ -125,7 +128,7 @@ function Move(props: MoveProps & { isFolded: boolean }) {
   return (
     <details class="move" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
-        {heading} <span class="dim">{rate(move.worked, move.tries)}</span>
+        {heading} {move.tries > 0 && <span class="dim">{rate(move.worked, move.tries)}</span>}
       </summary>
       {isOpen && <Counted {...props} />}
     </details>

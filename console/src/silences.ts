@@ -1,6 +1,8 @@
 /** Why a turn was told nothing, by the codes that are on its record. */
 import { RecoveryGate, SilenceReason, type MissedGate, type Silence } from "@sidemirror/api/v1/thinking";
 
+import { counted } from "./words.js";
+
 const SENTENCES: Partial<Record<SilenceReason, string>> = {
   [SilenceReason.NOTHING_KNOWN]: "nothing was known",
   [SilenceReason.GATE]: "what was tried before did not pass the gates",
@@ -16,11 +18,16 @@ const SENTENCES: Partial<Record<SilenceReason, string>> = {
   [SilenceReason.NO_ROOM]: "it did not fit into the tokens of a block",
   [SilenceReason.TOLD_ALREADY]: "the turn was told of it already",
   [SilenceReason.STORE_AWAY]: "the store was away or too slow",
-  [SilenceReason.NOT_ASKED]: "the turn did not ask for lessons at its start",
+  [SilenceReason.NOT_ASKED]: "its start did not ask for any",
 };
 
+/** Why a turn started without a lesson, and how many its agent was given later because it asked. */
+export function whyNoLesson(reason: SilenceReason, recalledCount: number): string {
+  return whySilent(reason) + (recalledCount > 0 ? `; the agent asked later, and was given ${counted(recalledCount, "lesson")}` : "");
+}
+
 /** The reason in words; empty for none. */
-export function whySilent(reason: SilenceReason): string {
+function whySilent(reason: SilenceReason): string {
   return reason === SilenceReason.UNSPECIFIED ? "" : (SENTENCES[reason] ?? "for a reason that this page does not know");
 }
 

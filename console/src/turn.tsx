@@ -5,6 +5,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 
 import { AsideRow, useAsides, type Aside } from "./asides.js";
 import { problemOf, useApi, useAsked, type Problem } from "./api.js";
+import { ShadowSpan } from "./changes.js";
 import { Entry } from "./entry.js";
 import { useLive } from "./live.js";
 import { LiveState } from "./live_state.js";
@@ -106,7 +107,7 @@ function Record(props: {
     if (named > 0) document.getElementById(idOf(BigInt(named)))?.scrollIntoView({ block: "center" });
   }, [named]);
 
-  const told = useTold(turn.task, entries, useMemo(() => [...otherFollowUps, ...props.followUps], [otherFollowUps, props.followUps]));
+  const told = useTold(turn, entries, useMemo(() => [...otherFollowUps, ...props.followUps], [otherFollowUps, props.followUps]));
   const shown = onlyTold ? entries.filter(isTold) : entries;
   const asides = useAsides(turn, entries);
   const toldCount = entries.filter(isTold).length + asides.length;
@@ -132,9 +133,18 @@ function Record(props: {
             </Link>,
           ],
           ["Turn of the session", turn.turnCount],
+          [
+            "Goal",
+            goalOf(entries) && (
+              <Link to={["goals", goalOf(entries)]}>
+                <Id>{goalOf(entries)}</Id>
+              </Link>
+            ),
+          ],
           ["Id", <Id copied>{turn.turnId}</Id>],
           ["Events", turn.eventCount],
           ["Reflections left", turn.budgetLeft?.reflections],
+          ["Shadow mode", turn.isShadow && <ShadowSpan at={turn.startTime} />],
         ]}
       />
       <div class="bar">
@@ -180,6 +190,14 @@ function isMeant(entry: TurnEntry, event: string | undefined, receipt: string | 
   return receipt !== undefined && blocksOf(entry).some((block) => block.receiptId === receipt);
 }
 
+/** The goal whose lessons the turn asked for at its start, or empty. */
+function goalOf(entries: readonly TurnEntry[]): string {
+  for (const { entry } of entries) {
+    if (entry.case === "event" && entry.value.kind.case === "turnStarted") return entry.value.kind.value.context?.goalId ?? "";
+  }
+  return "";
+}
+
 /** Entries in their order, with the asides of their time between them. */
 function inOrder(entries: readonly TurnEntry[], asides: readonly Aside[]): (TurnEntry | Aside)[] {
   const left = [...asides];
@@ -193,7 +211,7 @@ function inOrder(entries: readonly TurnEntry[], asides: readonly Aside[]): (Turn
 }
 
 /** What directives refer to: events by their ids, and what is known of the lessons that they show. */
-function useTold(task: string, entries: readonly TurnEntry[], followed: readonly FailureFollowUp[]): Told {
+function useTold({ task, recalledCount }: TurnRecord, entries: readonly TurnEntry[], followed: readonly FailureFollowUp[]): Told {
   const api = useApi();
   const ids = useMemo(() => {
     const items = entries.flatMap(blocksOf).flatMap((block) => block.items);
@@ -213,8 +231,9 @@ function useTold(task: string, entries: readonly TurnEntry[], followed: readonly
       events.set(eventId, entry);
       if (kind.case === "toolCalled" && kind.value.callId) tools.set(kind.value.callId, headline(kind.value.name, 80));
     }
-    return { task, events, tools, lessons: value ?? new Map(), followUps: new Map(followed.map((one) => [one.signature, one])) };
-  }, [task, entries, value, followed]);
+    const followUps = new Map(followed.map((one) => [one.signature, one]));
+    return { task, recalledCount, events, tools, lessons: value ?? new Map(), followUps };
+  }, [task, recalledCount, entries, value, followed]);
 }
 
 /** Both lists in order of the sequence, each entry once. */

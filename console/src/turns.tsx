@@ -46,10 +46,15 @@ export function Standing(props: { turn: TurnRecord }) {
   );
 }
 
+/** How many lessons and recoveries a turn was given: told by the sidecar, and recalled by its agent. */
+function givenTo(turn: TurnRecord): number {
+  return turn.lessonCount + turn.recalledCount;
+}
+
 /** Turns that were told something, by the filter's value. */
 const TOLD: ReadonlyMap<string, (turn: TurnRecord) => boolean> = new Map([
-  ["something", (turn: TurnRecord) => turn.lessonCount > 0],
-  ["nothing", (turn: TurnRecord) => turn.lessonCount === 0 && !turn.isShadow],
+  ["something", (turn: TurnRecord) => givenTo(turn) > 0],
+  ["nothing", (turn: TurnRecord) => givenTo(turn) === 0 && !turn.isShadow],
   ["shadow", (turn: TurnRecord) => turn.isShadow],
 ]);
 
@@ -151,7 +156,7 @@ function Table(props: { turns: readonly TurnRecord[] }) {
           <th scope="col">Started</th>
           <th scope="col">Task</th>
           <th scope="col">Outcome</th>
-          <th scope="col" class="number wide" title="Lessons and recoveries that it was told">
+          <th scope="col" class="number wide" title="Lessons and recoveries that it was told, or recalled by itself">
             Told
           </th>
           <th scope="col" class="number wide" title="Tool calls, and how many of them failed">
@@ -201,7 +206,8 @@ function Table(props: { turns: readonly TurnRecord[] }) {
 
 /** How much a turn was told. `words`: where no heading says what the number is. */
 function ToldTo(props: { turn: TurnRecord; words?: boolean }) {
-  const { lessonCount, isShadow } = props.turn;
+  const { recalledCount, isShadow } = props.turn;
+  const given = givenTo(props.turn);
   if (isShadow) {
     return (
       <Badge tone="warn" title="advice__mode was shadow: what it would have been told is kept, and it was not told">
@@ -209,8 +215,9 @@ function ToldTo(props: { turn: TurnRecord; words?: boolean }) {
       </Badge>
     );
   }
-  if (!lessonCount) return null;
-  return <>{props.words ? `told ${lessonCount},` : lessonCount}</>;
+  if (!given) return null;
+  if (props.words) return <>{recalledCount === given ? `recalled ${given},` : `told ${given},`}</>;
+  return <span title={recalledCount ? `${recalledCount} of them recalled by the agent` : undefined}>{given}</span>;
 }
 
 function Calls(props: { turn: TurnRecord; words?: boolean }) {

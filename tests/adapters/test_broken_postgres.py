@@ -225,6 +225,9 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("RC7", "of_turn", "turn_id = $3", "turn_id >= $3"),
         ("RC11", "of_session", "session_id = $3", "session_id >= $3"),
         ("RC11", "of_session", "BETWEEN $4 AND $5", ">= LEAST($4::bigint, $5::bigint)"),
+        ("RC12", "of_turns", "receipts.turn_id = wanted.turn_id", "receipts.turn_id >= wanted.turn_id"),
+        ("RC12", "of_turns", "DISTINCT ", ""),
+        ("RC12", "of_turns", "LIMIT $4", "LIMIT $4 + 1"),
         ("RC5", "forget_items", "receipt_id = ANY ($3::text[])", "NOT receipt_id = ANY ($3::text[])"),
     ],
     memories: [

@@ -276,6 +276,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "find_lesson": ((*PLACE, LATE, "", 5, 0, "l50"), 10),
         "of_turn": ((*PLACE, "k50", 5), 5),
         "of_session": ((*PLACE, "s50", 0, LATE, 5), 5),
+        "of_turns": ((*PLACE, ["k50", "k51"], 5), 10),
         "oldest": ((LATE, 5, *EVERYTHING), 5),
         "forget_items": ((*PLACE, ["000500", "000501"]), 2),
         "forget": ((*PLACE, ["000500", "000501"]), 2),

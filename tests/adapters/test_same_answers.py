@@ -553,12 +553,25 @@ class SameAnswers(RuleBasedStateMachine):
     # --- receipts ----------------------------------------------------------------------------------------------------
 
     @rule(
-        scope=scopes, receipt=names, kind=receipt_kinds, at=times, items=shown_items, held=st.lists(names, max_size=2)
+        scope=scopes,
+        receipt=names,
+        kind=receipt_kinds,
+        at=times,
+        items=shown_items,
+        held=st.lists(names, max_size=2),
+        turn=st.just("") | names,
     )
     def issue(
-        self, scope: Scope, receipt: str, kind: ReceiptKind, at: int, items: list[ReceiptItem], held: list[str]
+        self,
+        scope: Scope,
+        receipt: str,
+        kind: ReceiptKind,
+        at: int,
+        items: list[ReceiptItem],
+        held: list[str],
+        turn: str,
     ) -> None:
-        made = Receipt(receipt, kind, at, tuple(items), tuple(held), goal_id=receipt)
+        made = Receipt(receipt, kind, at, tuple(items), tuple(held), turn, goal_id=receipt)
         self.ask(lambda stores: stores.receipts.issue(scope, made))
         self.ask(lambda stores: stores.receipts.get(scope, receipt))
 
@@ -572,6 +585,10 @@ class SameAnswers(RuleBasedStateMachine):
         page = self.one(lambda stores: stores.receipts.find(scope, after, limit, lesson_id=lesson, from_us=since))
         if page:
             self.receipt_keys[scope, lesson] = ReceiptKey(page[-1].time_us, page[-1].receipt_id)
+
+    @rule(scope=scopes, turns=st.lists(st.just("") | names, max_size=3), limit=st.integers(1, 3))
+    def receipts_of_turns(self, scope: Scope, turns: list[str], limit: int) -> None:
+        self.ask(lambda stores: stores.receipts.of_turns(scope, turns, limit))
 
     @rule(before=times)
     def forget_receipts(self, before: int) -> None:

@@ -1,6 +1,7 @@
 """The port `Receipts` on SQLite; and its suite can fail: each clause is seen to catch an adapter that breaks it."""
 
 import sqlite3
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pytest
@@ -74,8 +75,14 @@ class AnswersWithWhatItWasGiven(SqliteReceipts):
         return receipt
 
 
-async def test_broken_verb_is_noticed(tmp_path: Path) -> None:
-    await noticed("RC1", AnswersWithWhatItWasGiven, tmp_path)
+class KnowsOneTurn(SqliteReceipts):
+    async def of_turns(self, scope: Scope, turn_ids: Collection[str], limit: int) -> Mapping[str, tuple[Receipt, ...]]:
+        return await super().of_turns(scope, list(turn_ids)[:1], limit)
+
+
+@pytest.mark.parametrize(("clause", "broken"), [("RC1", AnswersWithWhatItWasGiven), ("RC11", KnowsOneTurn)])
+async def test_broken_verb_is_noticed(clause: str, broken: type[SqliteReceipts], tmp_path: Path) -> None:
+    await noticed(clause, broken, tmp_path)
 
 
 async def test_a_store_that_keeps_what_receipts_showed_is_noticed(tmp_path: Path) -> None:
@@ -86,7 +93,7 @@ async def test_a_store_that_keeps_what_receipts_showed_is_noticed(tmp_path: Path
 
 
 def test_every_clause_is_seen_to_fail() -> None:
-    assert {clause for clause, *_ in BROKEN} | {"RC10"} == set(CLAUSES)
+    assert {clause for clause, *_ in BROKEN} | {"RC10", "RC11"} == set(CLAUSES)
 
 
 async def noticed(clause: str, broken: type[SqliteReceipts], folder: Path) -> None:

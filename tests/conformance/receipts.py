@@ -197,3 +197,21 @@ async def rc11_receipts_of_a_session(open_receipts: OpenReceipts) -> None:
     assert await receipts.of_session(ONE, "s", T0 - 9, T0, 3) == tuple(made[:3])
     assert await receipts.of_session(ONE, "", T0 - 9, T0, 10) == ()
     assert await receipts.of_session(THIRD, "s", T0 - 9, T0, 10) == ()
+
+
+async def rc12_receipts_of_several_turns(open_receipts: OpenReceipts) -> None:
+    receipts = open_receipts()
+    assert await receipts.of_turns(ONE, ["t"], 10) == {}
+    plain = [receipt(f"r{number}", T0 + number // 2) for number in range(6)]
+    made = [msgspec.structs.replace(one, turn_id="tu"[number % 2]) for number, one in enumerate(plain)]
+    for one in reversed(made):
+        await receipts.issue(ONE, one)
+    await receipts.issue(ONE, msgspec.structs.replace(made[0], receipt_id="x", turn_id="T"))
+    await receipts.issue(ONE, receipt("none"))
+    await receipts.issue(OTHER, made[0])
+    again = open_receipts()
+    assert await again.of_turns(ONE, ["u", "t", "t", "v", ""], 10) == {"t": tuple(made[::2]), "u": tuple(made[1::2])}
+    assert await again.of_turns(ONE, ["t", "u"], 2) == {"t": tuple(made[:4:2]), "u": tuple(made[1:4:2])}
+    assert await again.of_turns(ONE, ["u"], 10) == {"u": tuple(made[1::2])}
+    assert await again.of_turns(ONE, [], 10) == {}
+    assert await again.of_turns(THIRD, ["t"], 10) == {}

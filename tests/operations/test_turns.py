@@ -200,7 +200,10 @@ async def test_silence_and_critiques_and_recalls_are_told(tmp_path: Path, capsys
         assert code == 0
         told = "\n".join(shown)
         assert "plan: turn 1" in told
-        assert "; no lesson: the turn did not ask for lessons at its start" in told
+        none = "no lesson with it: its start did not ask for any; the agent asked later, and was given 1 lesson"
+        assert none in told
+        assert "  no calls" not in shown[0]
+        assert "  1 lesson, recalled  " in shown[0]
         assert told.count("  sql failed: Table 'shop.orders' doesn't exist") == 2
         assert "· nothing told: nothing was known for this failure; sql|not_found|missing_table" in told
         assert f"↳ memory context: strategy {stored.strategy_id} (by words; words count, order; score 0." in told
@@ -212,7 +215,7 @@ async def test_silence_and_critiques_and_recalls_are_told(tmp_path: Path, capsys
         assert code == 0
         assert "  The agent asked for it itself; no entry of the turn has it." in lines
         assert "    what fitted then: by words; words count, order; score 0." in why
-        assert "at its start: no lesson, because the turn did not ask for lessons at its start" in why
+        assert "at its start: no lesson, because its start did not ask for any; the agent asked later" in why
         assert "sql failed: nothing told, because nothing was known for this failure\n" in why
         assert "because nothing was known for this failure, at the first such failure of the turn" in why
         assert "  recognised by: sql|not_found|missing_table" in lines
@@ -262,15 +265,19 @@ async def test_since_when_a_turn_was_in_shadow_mode(tmp_path: Path, capsys: pyte
         await begin(served, "t")
         _, lines, _ = await said(capsys, served, "turns", "why", "t")
         assert "at its start: no lesson, because the sidecar was in shadow mode" in "\n".join(lines)
-        assert lines[-1].startswith("  mode shadow from ")
+        assert lines[-1].startswith("  in shadow mode from ")
         assert lines[-1].endswith("; it still is")
     async with running(tmp_path) as served:
+        # Before any turn of this sidecar, and after it: shadow ends when the sidecar starts.
+        _, before, _ = await said(capsys, served, "turns", "why", "t")
+        assert before[-1].endswith(", when one started whose advice__mode was not")
         await begin(served, "t2")
         await begin(served, "t3")
         _, lines, _ = await said(capsys, served, "turns", "why", "t")
-        assert ", when one in mode on began" in lines[-1]
+        assert lines[-1] == before[-1]
         _, lines, _ = await said(capsys, served, "memory", "show", stored.strategy_id)
-        assert any("the mode is shadow from here on, by the sidecar's setting" in line for line in lines)
+        modes = [line for line in lines if " from here on, by the sidecar's setting" in line]
+        assert [" the mode is shadow " in line for line in modes] == [True, False]
 
 
 async def test_who_changed_a_lesson_and_what_counted_before(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -77,7 +77,7 @@ async def test_the_timeline(tmp_path: Path) -> None:
     assert {who for _, who, _ in said} == {"s1/turn-1"}
     whats = [what for _, _, what in said]
     assert whats[0] == "turn started: find�[31m it"
-    assert whats[1] == "↳ plan: turn 1, level off, 0 tokens; no lesson: the turn did not ask for lessons at its start"
+    assert whats[1] == "↳ plan: turn 1, level off, 0 tokens; no lesson with it: its start did not ask for any"
     assert whats[2:4] == ["tool called: tool-0 {}", "tool-0 returned: tool-0"]
     assert whats[8].startswith(
         "↳ nudge (repeated call): You have called tool-0 with the same arguments 3 times in a row, and "

@@ -61,10 +61,13 @@ async def test_the_modes_of_a_project_one_after_the_other(tmp_path: Path) -> Non
     async with running(tmp_path, advice__mode="shadow") as served:
         await begins(served)
     async with running(tmp_path) as served:
-        on_us = await begins(served)
-        until, again = await modes(served, 2)
+        # It ends with the start of another sidecar, and not with its first turn.
+        until, again = await changes(served)
         assert (until.mode, again) == ("on", since)
+        assert await changes(served, tenant_id="other") == []
+        on_us = await begins(served)
         assert shadow_us < until.time.ToMicroseconds() <= on_us
+        assert await modes(served, 2) == [until, since]
 
 
 async def test_what_a_policy_turned_off_and_on(tmp_path: Path) -> None:

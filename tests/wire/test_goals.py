@@ -258,6 +258,20 @@ def test_pages_of_reports(stub: GoalReflectionServiceStub) -> None:
     assert found == made[::-1]
 
 
+def test_reports_of_one_goal(stub: GoalReflectionServiceStub) -> None:
+    made = [report(stub, failed_goal("goal", "gh"[number % 2], turn_id=f"t{number}")).report_id for number in range(7)]
+    asked = pb.ListGoalReportsRequest(tenant_id="goal", goal_id="g", page_size=2)
+    pages = [stub.ListGoalReports(asked, timeout=TIMEOUT_S)]
+    while pages[-1].next_page_token:
+        asked.page_token = pages[-1].next_page_token
+        pages.append(stub.ListGoalReports(asked, timeout=TIMEOUT_S))
+    assert [[one.report_id for one in page.reports] for page in pages] == [[made[6], made[4]], [made[2], made[0]]]
+    assert [one.turn_id for one in pages[0].reports] == ["t6", "t4"]
+    assert reports(stub, "goal", goal_id="none") == []
+    with pytest.raises(grpc.RpcError, match="page_token"):
+        reports(stub, "goal", goal_id="h", page_token=pages[0].next_page_token)
+
+
 def test_delete(stub: GoalReflectionServiceStub) -> None:
     for goal_id in ("g", "h"):
         report(stub, failed_goal("delete", goal_id))

@@ -188,6 +188,7 @@ class Sidecar:
                 stores.pruning,
                 stores.critiques,
                 stores.observations,
+                stores.receipts,
                 *(self.conductor, self.recorder, self.gateway, prompts, memory.retired, bell, streams),
                 defaults.config,
             ),

@@ -10,6 +10,7 @@ from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror_server.operations.shown import clock_time, in_short, words_of
 
 _TIMEOUT_S = 30.0
+_SHADOW = "shadow"
 
 
 def advice_changes(channel: grpc.Channel, scope: dict[str, Any]) -> Sequence[pb.AdviceChange]:
@@ -18,16 +19,18 @@ def advice_changes(channel: grpc.Channel, scope: dict[str, Any]) -> Sequence[pb.
     return SidecarServiceStub(channel).GetServerInfo(request, timeout=_TIMEOUT_S).advice_changes
 
 
-def mode_around(changes: Sequence[pb.AdviceChange], at_us: int) -> str:
-    """In words, from when to when the mode of a moment held, and what set it; empty where that is not on record."""
+def shadow_around(changes: Sequence[pb.AdviceChange], at_us: int) -> str:
+    """In words, from when to when the shadow mode of a turn held that began then, and what set it; empty where that is
+    not on record."""
     modes = [one for one in reversed(changes) if one.mode]
-    since = next((one for one in reversed(modes) if one.time.ToMicroseconds() <= at_us), None)
+    since = next((one for one in reversed(modes) if one.time.ToMicroseconds() <= at_us and one.mode == _SHADOW), None)
     if since is None:
         return ""
-    until = next((one for one in modes if one.time.ToMicroseconds() > at_us and one.mode != since.mode), None)
-    ends = "it still is" if until is None else f"until {clock_time(until.time)}, when one in mode {until.mode} began"
-    begun = f"from {clock_time(since.time)}, when a sidecar with this setting began here"
-    return f"mode {in_short(since.mode)} {begun}; {ends}"
+    until = next((one for one in modes if one.time.ToMicroseconds() > at_us and one.mode != _SHADOW), None)
+    begun = f"from {clock_time(since.time)}, when a sidecar started whose advice__mode was shadow"
+    if until is None:
+        return f"in shadow mode {begun}; it still is"
+    return f"in shadow mode {begun}, until {clock_time(until.time)}, when one started whose advice__mode was not"
 
 
 def all_of(changes: Sequence[pb.AdviceChange]) -> Iterator[str]:

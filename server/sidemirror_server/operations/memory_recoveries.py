@@ -77,8 +77,8 @@ def _show_moves(found: Sequence[pb.SignatureRecoveries]) -> None:
         done = ": ".join(filter(None, (words_of(pb.RecoveryMoveKind, move.kind), ", ".join(move.steps))))
         rows = {
             "move": escape(plain(done)),
-            "worked": f"{move.worked} of {move.tries}",
-            "after advice": f"{move.advised_worked} of {move.advised_tries}",
+            "worked": _rate(move.worked, move.tries),
+            "after advice": _rate(move.advised_worked, move.advised_tries),
             "lift": _lift(move),
             "in shadow mode": _shadow(move.shadow),
             "told": escape(plain(f"{move.sentence} ({move.reason})" if move.sentence else f"no: {move.reason}")),
@@ -102,6 +102,10 @@ def _show_changes(found: Sequence[pb.SignatureRecoveries], channel: grpc.Channel
         for line in about(changes, move_id, sidecar_pb2.ADVICE_KIND_RECOVERIES, name=move_id)
     ]
     show_history(sorted(set(lines)))
+
+
+def _rate(worked: int, tries: int) -> str:
+    return f"{worked} of {tries}" if tries else ""
 
 
 def _lift(move: pb.RecoveryMove) -> str:

@@ -17,7 +17,7 @@ _OFF = {
 }
 _AT_START = {
     **_OFF,
-    pb.SILENCE_REASON_NOT_ASKED: "the turn did not ask for lessons at its start",
+    pb.SILENCE_REASON_NOT_ASKED: "its start did not ask for any",
     pb.SILENCE_REASON_NOTHING_KNOWN: "the project had no lesson",
     pb.SILENCE_REASON_NOTHING_FITS: "no lesson fitted the task",
     pb.SILENCE_REASON_HELD_BACK: "what fitted was held back by a draw",
@@ -42,6 +42,12 @@ _AT_FAILURE = {
 def why_no_lesson(reason: int) -> str:
     """Why a turn started without a lesson; empty where that is not on record."""
     return _said(_AT_START, reason)
+
+
+def recalled_later(turn: pb.Turn) -> str:
+    """What a turn that started without a lesson was given after that, because its agent asked; empty if nothing."""
+    count = turn.recalled_count
+    return f"; the agent asked later, and was given {count} lesson{'' if count == 1 else 's'}" if count else ""
 
 
 def why_no_advice(silence: pb.Silence) -> str:

@@ -9,9 +9,9 @@ import grpc
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.recoveries.failed import reports_failure
-from sidemirror_server.operations.advice_history import advice_changes, mode_around
+from sidemirror_server.operations.advice_history import advice_changes, shadow_around
 from sidemirror_server.operations.shown import clock_time, in_short
-from sidemirror_server.operations.silences import why_no_advice, why_no_lesson
+from sidemirror_server.operations.silences import recalled_later, why_no_advice, why_no_lesson
 from sidemirror_server.operations.watch_lines import critique_told
 
 _SHADOW = (pb.SILENCE_REASON_SHADOW,)
@@ -21,7 +21,7 @@ def about_turn(channel: grpc.Channel, record: pb.GetTurnResponse, scope: dict[st
     """The lines, in the order of time but for the mode, which comes last. Raises grpc.RpcError."""
     plan = next((one.directive.turn_plan for one in record.entries if one.directive.HasField("turn_plan")), None)
     if plan is not None and plan.silence:
-        yield f"{clock_time(record.turn.start_time)}  at its start: no lesson, because {why_no_lesson(plan.silence)}"
+        yield f"{clock_time(record.turn.start_time)}  at its start: {_none_at_start(record.turn, plan)}"
         yield from (f"  left out: {in_short(one.id)}: {in_short(one.reason)}" for one in plan.context.omitted)
     yield from _at_failures(record.entries, plan)
     yield from _followed(record)
@@ -29,8 +29,12 @@ def about_turn(channel: grpc.Channel, record: pb.GetTurnResponse, scope: dict[st
         yield f"{clock_time(judged.time)}  {in_short(judged.made_by)}: {critique_told(judged)}"
     was_shadow = any(one.directive.is_shadow for one in record.entries)
     if was_shadow or (plan is not None and plan.silence in _SHADOW):
-        mode = mode_around(advice_changes(channel, scope), record.turn.start_time.ToMicroseconds())
+        mode = shadow_around(advice_changes(channel, scope), record.turn.start_time.ToMicroseconds())
         yield f"  {mode}" if mode else "  it ran in shadow mode; since when is not on record"
+
+
+def _none_at_start(turn: pb.Turn, plan: pb.TurnPlan) -> str:
+    return f"no lesson, because {why_no_lesson(plan.silence)}{recalled_later(turn)}"
 
 
 def _followed(record: pb.GetTurnResponse) -> Iterator[str]:

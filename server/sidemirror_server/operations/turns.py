@@ -77,14 +77,22 @@ def _has_some(channel: grpc.Channel, scope: dict[str, Any]) -> bool:
 
 def _line(turn: pb.Turn) -> str:
     """A turn on one line: its id comes early, so that a narrow terminal does not cut it."""
-    lessons = f"{turn.lesson_count} lessons" if turn.lesson_count != 1 else "1 lesson"
-    calls = f"{turn.tool_error_count} of {turn.tool_call_count} calls failed"
+    calls = f"{turn.tool_error_count} of {turn.tool_call_count} calls failed" if turn.tool_call_count else "no calls"
     return "  ".join(
         (
-            *(clock_time(turn.start_time), in_short(turn.turn_id), ended(turn), calls, lessons),
+            *(clock_time(turn.start_time), in_short(turn.turn_id), ended(turn), calls, _given(turn)),
             *(f"session {in_short(turn.session_id)}", in_short(turn.task)),
         )
     )
+
+
+def _given(turn: pb.Turn) -> str:
+    """How many lessons and recoveries a turn was given: told by the sidecar, and recalled by its agent."""
+    told, recalled = turn.lesson_count, turn.recalled_count
+    count = f"{told + recalled} lesson{'' if told + recalled == 1 else 's'}"
+    if not recalled:
+        return count
+    return f"{count}, recalled" if not told else f"{count}, {recalled} of them recalled"
 
 
 def ended(turn: pb.Turn) -> str:
@@ -113,7 +121,7 @@ def _show(channel: grpc.Channel, options: argparse.Namespace) -> int:
     stub = ReflectiveMemoryServiceStub(channel)
     texts = ShownTexts(stub, scope)
     receipts = stub.ListReceipts(request, timeout=TIMEOUT_S).receipts
-    timeline = Timeline()
+    timeline = Timeline(turn)
     silent = {one.directive.silence.recovery_id for one in entries}
     judged = {one.critique.critique_id: one for one in record.critiques}
     timed = [(what_of(entry).time, timeline.line(entry, _taken(judged, entry))) for entry in entries]

@@ -13,7 +13,7 @@ from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.memory.recoveries.failed import reports_failure
 from sidemirror_server.operations.shown import in_short, plain, words_of
-from sidemirror_server.operations.silences import why_no_advice, why_no_lesson
+from sidemirror_server.operations.silences import recalled_later, why_no_advice, why_no_lesson
 
 # The last characters of the server's turn ids are the distinctive ones.
 _ID_CHARS = 8
@@ -35,7 +35,9 @@ class Timeline:
     """Makes lines. Remembers the session of each turn, because only a turn's first entries name it, and the tools of
     calls, because results do not name them."""
 
-    def __init__(self) -> None:
+    def __init__(self, turn: pb.Turn | None = None) -> None:
+        """`turn`: the only one whose lines are made, if that is so; its start tells what was recalled later."""
+        self._turn = turn
         self._sessions: OrderedDict[str, str] = OrderedDict()
         self._tools: OrderedDict[tuple[str, str], str] = OrderedDict()
 
@@ -51,7 +53,7 @@ class Timeline:
             style = _DIM
         elif entry.HasField("directive"):
             mark = "↳ (kept, not told)" if entry.directive.is_shadow else "↳"
-            text = _directive(entry.directive) if judged is None else f"critique: {critique_told(judged)}"
+            text = _directive(entry.directive, self._turn) if judged is None else f"critique: {critique_told(judged)}"
             told, style = f"{mark} {text}", _SAID
         else:
             begun = "critique" if entry.claim.critique else "reflection"
@@ -139,15 +141,16 @@ _EVENTS: dict[str, Callable[[Any], str]] = {
 }
 
 
-def _directive(directive: pb.TurnDirective) -> str:
-    """The text of a directive."""
+def _directive(directive: pb.TurnDirective, turn: pb.Turn | None) -> str:
+    """The text of a directive. `turn`: whose it is, if that is known."""
     match directive.WhichOneof("kind"):
         case "turn_plan":
             plan = directive.turn_plan
             level = words_of(pb.ThinkLevel, plan.config.level)
             warned = "".join(f"; {in_short(warning)}" for warning in plan.warnings)
             silent = why_no_lesson(plan.silence)
-            shown = _lessons(plan.context) or (f"; no lesson: {silent}" if silent else "")
+            later = recalled_later(turn) if turn is not None else ""
+            shown = _lessons(plan.context) or (f"; no lesson with it: {silent}{later}" if silent else "")
             return f"plan: turn {plan.turn_count}, level {level}, {plan.token_budget:,} tokens{warned}{shown}"
         case "nudge":
             pattern = words_of(pb.Pattern, directive.nudge.pattern)

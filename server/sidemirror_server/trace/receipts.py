@@ -117,6 +117,7 @@ class Receipts(Protocol):
     RC10 A lesson is found by its receipts no more once they are forgotten or erased, or an erasure took it out of them.
     RC11 `of_session` returns a session's receipts of these times, both included, by their ids, at most `limit`;
          none for an empty id.
+    RC12 `of_turns` returns, by turn, what `of_turn` returns for each of these turns that has receipts.
     The lessons that a new receipt names are noted, so that an erasure finds it (clause ER13). `issue` refuses
     (WrongState) a receipt of an erased turn, and of a session that was erased since its time (ER14); one that names an
     erased lesson raises StoreUnavailable, since a new block is made without it.
@@ -134,6 +135,9 @@ class Receipts(Protocol):
     async def of_session(
         self, scope: Scope, session_id: str, from_us: int, until_us: int, limit: int
     ) -> tuple[Receipt, ...]: ...
+    async def of_turns(
+        self, scope: Scope, turn_ids: Collection[str], limit: int
+    ) -> Mapping[str, tuple[Receipt, ...]]: ...
 
     async def find(
         self,
@@ -152,6 +156,8 @@ class Receipts(Protocol):
 NO_FITS: Mapping[str, Fit] = {}
 # The reason when a lesson of a block was erased while the block was made.
 LESSON_ERASED = "a lesson of the block was erased meanwhile: ask again"
+# Where a block is shown that an agent asks for by a call of its own: no entry of a turn has it.
+RECALLED_IN = frozenset((ShownIn.MEMORY_CONTEXT, ShownIn.GOAL_CONTEXT, ShownIn.RECOVERIES))
 # The kinds of items that are a goal's reflection and a recovery; the others are memories. Stored; never changed.
 GOAL_ITEM = "goal_reflection"
 RECOVERY_ITEM = "recovery"

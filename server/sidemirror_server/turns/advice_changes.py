@@ -1,7 +1,8 @@
 """When what a project's agents are told was changed, and by whom: the mode, and what policies turn off.
 
 A change is a note of the journal, in the project that it was made in. A mode belongs to a sidecar, which notes it with
-its first turn in a project unless the last note has the same one: a project that was never in shadow has no notes.
+its first turn in a project unless the last note has the same one: a project that was never in shadow has no notes. It
+holds from the sidecar's start on, which is the time of the note, and so ends the mode of the sidecar before it.
 """
 
 import asyncio
@@ -53,6 +54,7 @@ class AdviceChanges:
         self._journal = journal
         self._clock = clock
         self._mode = SHADOW if is_shadow else ON
+        self._started_us = clock.now_us()
         self._noted: set[Scope] = set()
         self._noting: set[asyncio.Task[None]] = set()
 
@@ -79,7 +81,14 @@ class AdviceChanges:
         await self._add(scope, key, AdviceChange(now_us, changed_by, "", level.value, before, after))
 
     async def of(self, scope: Scope) -> tuple[AdviceChange, ...]:
-        """The last 200 changes of a project, the newest first. Raises StoreUnavailable."""
+        """The last 200 changes of a project, the newest first. The mode of this sidecar is among them without a turn
+        too, where it ends the last one on record. Raises StoreUnavailable."""
+        found = await self._on_record(scope)
+        last = next((one.mode for one in found if one.mode), self._mode)
+        own = () if last == self._mode else (AdviceChange(self._started_us, mode=self._mode),)
+        return tuple(sorted((*own, *found), key=lambda one: one.at_us, reverse=True))[:_MOST]
+
+    async def _on_record(self, scope: Scope) -> tuple[AdviceChange, ...]:
         found: list[AdviceChange] = []
         after = 0
         while entries := await self._journal.tail(scope, TOPIC, None, after, _PAGE, _PAGE_BYTES):
@@ -90,9 +99,9 @@ class AdviceChanges:
 
     async def _note_mode(self, scope: Scope, now_us: int) -> None:
         try:
-            last = next((one.mode for one in await self.of(scope) if one.mode), ON)
+            last = next((one.mode for one in await self._on_record(scope) if one.mode), ON)
             if last != self._mode:
-                await self._add(scope, f"mode/{new_id(now_us)}", AdviceChange(now_us, mode=self._mode))
+                await self._add(scope, f"mode/{new_id(now_us)}", AdviceChange(self._started_us, mode=self._mode))
         except SidemirrorError as error:
             self._noted.discard(scope)
             _log.info("mode_not_noted", extra={**whose(scope), "reason": type(error).__name__})

@@ -338,7 +338,9 @@ type GoalReport struct {
 	// The earliest time of the next attempt; absent unless the state is RETRYING.
 	RetryTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=retry_time,json=retryTime,proto3" json:"retry_time,omitempty"`
 	// The reflection; absent unless the state is DONE.
-	Reflection    *GoalReflection `protobuf:"bytes,11,opt,name=reflection,proto3" json:"reflection,omitempty"`
+	Reflection *GoalReflection `protobuf:"bytes,11,opt,name=reflection,proto3" json:"reflection,omitempty"`
+	// The turn that worked towards the goal; empty if the report names none.
+	TurnId        string `protobuf:"bytes,12,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -448,6 +450,13 @@ func (x *GoalReport) GetReflection() *GoalReflection {
 		return x.Reflection
 	}
 	return nil
+}
+
+func (x *GoalReport) GetTurnId() string {
+	if x != nil {
+		return x.TurnId
+	}
+	return ""
 }
 
 // Reports that a goal has ended.
@@ -649,7 +658,10 @@ type ListGoalReportsRequest struct {
 	// How many to return: 50 when 0, at most 1,000. A page may hold fewer even if another page follows.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
-	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only reports of this goal: 1 to 128 printable characters; all when empty. `recent_goals` is refused. A page looks
+	// through 1,000 reports at most, and may hold none even if another page follows.
+	GoalId        string `protobuf:"bytes,6,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -715,6 +727,13 @@ func (x *ListGoalReportsRequest) GetPageSize() int32 {
 func (x *ListGoalReportsRequest) GetPageToken() string {
 	if x != nil {
 		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListGoalReportsRequest) GetGoalId() string {
+	if x != nil {
+		return x.GoalId
 	}
 	return ""
 }
@@ -1672,7 +1691,7 @@ const file_sidemirror_v1_goal_reflection_proto_rawDesc = "" +
 	"goal_state\x18\x06 \x01(\x0e2\x18.sidemirror.v1.GoalStateR\tgoalState\x12;\n" +
 	"\vcreate_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12-\n" +
-	"\x06origin\x18\b \x01(\x0e2\x15.sidemirror.v1.OriginR\x06origin\"\x82\x04\n" +
+	"\x06origin\x18\b \x01(\x0e2\x15.sidemirror.v1.OriginR\x06origin\"\x9b\x04\n" +
 	"\n" +
 	"GoalReport\x12\x1b\n" +
 	"\treport_id\x18\x01 \x01(\tR\breportId\x12\x17\n" +
@@ -1692,7 +1711,8 @@ const file_sidemirror_v1_goal_reflection_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\tretryTime\x12=\n" +
 	"\n" +
 	"reflection\x18\v \x01(\v2\x1d.sidemirror.v1.GoalReflectionR\n" +
-	"reflection\"\xd4\x02\n" +
+	"reflection\x12\x17\n" +
+	"\aturn_id\x18\f \x01(\tR\x06turnId\"\xd4\x02\n" +
 	"\x11ReportGoalRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -1710,7 +1730,7 @@ const file_sidemirror_v1_goal_reflection_proto_rawDesc = "" +
 	" \x01(\tR\x06turnId\"t\n" +
 	"\x12ReportGoalResponse\x12\x1b\n" +
 	"\treport_id\x18\x01 \x01(\tR\breportId\x12A\n" +
-	"\freport_state\x18\x02 \x01(\x0e2\x1e.sidemirror.v1.GoalReportStateR\vreportState\"\xd3\x01\n" +
+	"\freport_state\x18\x02 \x01(\x0e2\x1e.sidemirror.v1.GoalReportStateR\vreportState\"\xec\x01\n" +
 	"\x16ListGoalReportsRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -1718,7 +1738,8 @@ const file_sidemirror_v1_goal_reflection_proto_rawDesc = "" +
 	"\freport_state\x18\x03 \x01(\x0e2\x1e.sidemirror.v1.GoalReportStateR\vreportState\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tR\tpageToken\"v\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\x12\x17\n" +
+	"\agoal_id\x18\x06 \x01(\tR\x06goalId\"v\n" +
 	"\x17ListGoalReportsResponse\x123\n" +
 	"\areports\x18\x01 \x03(\v2\x19.sidemirror.v1.GoalReportR\areports\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x90\x01\n" +

@@ -1756,7 +1756,8 @@ type GenerateReflectionResponse struct {
 	// The stored strategy; empty when it was not stored or there is none.
 	StrategyId string `protobuf:"bytes,3,opt,name=strategy_id,json=strategyId,proto3" json:"strategy_id,omitempty"`
 	// Why the result was not stored although `store` is true, for people: it repeats a lesson that the agent was shown,
-	// says nothing but how the task ended, or its importance is below `min_store_importance`.
+	// says nothing but how the task ended, its importance is below `min_store_importance`, or a retired lesson says the
+	// same; the result has no text then.
 	NotStoredReason string `protobuf:"bytes,4,opt,name=not_stored_reason,json=notStoredReason,proto3" json:"not_stored_reason,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache

@@ -842,7 +842,8 @@ func (x *Sender) GetWaited() *durationpb.Duration {
 // One change of what a project's agents are told: of the mode, or of the advice that a policy turns off.
 type AdviceChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Since when it holds. Of a mode: when a sidecar of this mode began to serve the project.
+	// Since when it holds. Of a mode: when the sidecar started that was the first one to conduct a turn of the project in
+	// this mode. The mode of the sidecar that answers is there too, without a turn, where it ends the last one on record.
 	Time *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
 	// The name of the token that made the change. Empty where calls carry no token, and for a change of the mode, which is
 	// made by a sidecar's setting.

@@ -3406,7 +3406,10 @@ type Turn struct {
 	LessonCount int32 `protobuf:"varint,16,opt,name=lesson_count,json=lessonCount,proto3" json:"lesson_count,omitempty"`
 	// Whether the turn began while the server's `advice__mode` was shadow: what it would have been told is kept, and the
 	// agent was not told. False for turns that ended before this field.
-	IsShadow      bool `protobuf:"varint,17,opt,name=is_shadow,json=isShadow,proto3" json:"is_shadow,omitempty"`
+	IsShadow bool `protobuf:"varint,17,opt,name=is_shadow,json=isShadow,proto3" json:"is_shadow,omitempty"`
+	// The number of lessons and recoveries that the agent was given because it asked for them by calls of its own in this
+	// turn: BuildMemoryContext and FindRecoveries. Counted in the turn's first 200 receipts.
+	RecalledCount int32 `protobuf:"varint,18,opt,name=recalled_count,json=recalledCount,proto3" json:"recalled_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3558,6 +3561,13 @@ func (x *Turn) GetIsShadow() bool {
 		return x.IsShadow
 	}
 	return false
+}
+
+func (x *Turn) GetRecalledCount() int32 {
+	if x != nil {
+		return x.RecalledCount
+	}
+	return 0
 }
 
 // One entry of a turn's record.
@@ -6788,7 +6798,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x0eCritiquesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01B\b\n" +
-	"\x06_score\"\xa9\x05\n" +
+	"\x06_score\"\xd0\x05\n" +
 	"\x04Turn\x12\x17\n" +
 	"\aturn_id\x18\x01 \x01(\tR\x06turnId\x12\x1d\n" +
 	"\n" +
@@ -6814,7 +6824,8 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x0ftool_call_count\x18\x0e \x01(\x05R\rtoolCallCount\x12(\n" +
 	"\x10tool_error_count\x18\x0f \x01(\x05R\x0etoolErrorCount\x12!\n" +
 	"\flesson_count\x18\x10 \x01(\x05R\vlessonCount\x12\x1b\n" +
-	"\tis_shadow\x18\x11 \x01(\bR\bisShadowB\b\n" +
+	"\tis_shadow\x18\x11 \x01(\bR\bisShadow\x12%\n" +
+	"\x0erecalled_count\x18\x12 \x01(\x05R\rrecalledCountB\b\n" +
 	"\x06_score\"\x83\x02\n" +
 	"\tTurnEntry\x12\x16\n" +
 	"\x06cursor\x18\x01 \x01(\tR\x06cursor\x12\x1a\n" +

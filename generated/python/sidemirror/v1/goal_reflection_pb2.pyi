@@ -67,7 +67,7 @@ class GoalReflection(_message.Message):
     def __init__(self, id: _Optional[str] = ..., goal_id: _Optional[str] = ..., objective: _Optional[str] = ..., insight: _Optional[str] = ..., importance: _Optional[float] = ..., goal_state: _Optional[_Union[GoalState, str]] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ...) -> None: ...
 
 class GoalReport(_message.Message):
-    __slots__ = ("report_id", "goal_id", "objective", "state", "report_state", "attempts", "last_error", "create_time", "update_time", "retry_time", "reflection")
+    __slots__ = ("report_id", "goal_id", "objective", "state", "report_state", "attempts", "last_error", "create_time", "update_time", "retry_time", "reflection", "turn_id")
     REPORT_ID_FIELD_NUMBER: _ClassVar[int]
     GOAL_ID_FIELD_NUMBER: _ClassVar[int]
     OBJECTIVE_FIELD_NUMBER: _ClassVar[int]
@@ -79,6 +79,7 @@ class GoalReport(_message.Message):
     UPDATE_TIME_FIELD_NUMBER: _ClassVar[int]
     RETRY_TIME_FIELD_NUMBER: _ClassVar[int]
     REFLECTION_FIELD_NUMBER: _ClassVar[int]
+    TURN_ID_FIELD_NUMBER: _ClassVar[int]
     report_id: str
     goal_id: str
     objective: str
@@ -90,7 +91,8 @@ class GoalReport(_message.Message):
     update_time: _timestamp_pb2.Timestamp
     retry_time: _timestamp_pb2.Timestamp
     reflection: GoalReflection
-    def __init__(self, report_id: _Optional[str] = ..., goal_id: _Optional[str] = ..., objective: _Optional[str] = ..., state: _Optional[_Union[GoalState, str]] = ..., report_state: _Optional[_Union[GoalReportState, str]] = ..., attempts: _Optional[int] = ..., last_error: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., retry_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reflection: _Optional[_Union[GoalReflection, _Mapping]] = ...) -> None: ...
+    turn_id: str
+    def __init__(self, report_id: _Optional[str] = ..., goal_id: _Optional[str] = ..., objective: _Optional[str] = ..., state: _Optional[_Union[GoalState, str]] = ..., report_state: _Optional[_Union[GoalReportState, str]] = ..., attempts: _Optional[int] = ..., last_error: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., retry_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reflection: _Optional[_Union[GoalReflection, _Mapping]] = ..., turn_id: _Optional[str] = ...) -> None: ...
 
 class ReportGoalRequest(_message.Message):
     __slots__ = ("tenant_id", "project_id", "request_id", "goal_id", "objective", "state", "tasks", "error", "subject_ids", "turn_id")
@@ -125,18 +127,20 @@ class ReportGoalResponse(_message.Message):
     def __init__(self, report_id: _Optional[str] = ..., report_state: _Optional[_Union[GoalReportState, str]] = ...) -> None: ...
 
 class ListGoalReportsRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "report_state", "page_size", "page_token")
+    __slots__ = ("tenant_id", "project_id", "report_state", "page_size", "page_token", "goal_id")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REPORT_STATE_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    GOAL_ID_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     report_state: GoalReportState
     page_size: int
     page_token: str
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., report_state: _Optional[_Union[GoalReportState, str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    goal_id: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., report_state: _Optional[_Union[GoalReportState, str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., goal_id: _Optional[str] = ...) -> None: ...
 
 class ListGoalReportsResponse(_message.Message):
     __slots__ = ("reports", "next_page_token")

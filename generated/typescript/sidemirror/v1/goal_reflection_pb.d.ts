@@ -199,6 +199,13 @@ export declare type GoalReport = Message<"sidemirror.v1.GoalReport"> & {
    * @generated from field: sidemirror.v1.GoalReflection reflection = 11;
    */
   reflection?: GoalReflection | undefined;
+
+  /**
+   * The turn that worked towards the goal; empty if the report names none.
+   *
+   * @generated from field: string turn_id = 12;
+   */
+  turnId: string;
 };
 
 /**
@@ -362,6 +369,14 @@ export declare type ListGoalReportsRequest = Message<"sidemirror.v1.ListGoalRepo
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * Only reports of this goal: 1 to 128 printable characters; all when empty. `recent_goals` is refused. A page looks
+   * through 1,000 reports at most, and may hold none even if another page follows.
+   *
+   * @generated from field: string goal_id = 6;
+   */
+  goalId: string;
 };
 
 /**

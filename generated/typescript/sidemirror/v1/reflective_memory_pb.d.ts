@@ -636,7 +636,8 @@ export declare type GenerateReflectionResponse = Message<"sidemirror.v1.Generate
 
   /**
    * Why the result was not stored although `store` is true, for people: it repeats a lesson that the agent was shown,
-   * says nothing but how the task ended, or its importance is below `min_store_importance`.
+   * says nothing but how the task ended, its importance is below `min_store_importance`, or a retired lesson says the
+   * same; the result has no text then.
    *
    * @generated from field: string not_stored_reason = 4;
    */

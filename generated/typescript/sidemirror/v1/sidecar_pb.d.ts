@@ -401,7 +401,8 @@ export declare const SenderSchema: GenMessage<Sender>;
  */
 export declare type AdviceChange = Message<"sidemirror.v1.AdviceChange"> & {
   /**
-   * Since when it holds. Of a mode: when a sidecar of this mode began to serve the project.
+   * Since when it holds. Of a mode: when the sidecar started that was the first one to conduct a turn of the project in
+   * this mode. The mode of the sidecar that answers is there too, without a turn, where it ends the last one on record.
    *
    * @generated from field: google.protobuf.Timestamp time = 1;
    */

@@ -1667,6 +1667,14 @@ export declare type Turn = Message<"sidemirror.v1.Turn"> & {
    * @generated from field: bool is_shadow = 17;
    */
   isShadow: boolean;
+
+  /**
+   * The number of lessons and recoveries that the agent was given because it asked for them by calls of its own in this
+   * turn: BuildMemoryContext and FindRecoveries. Counted in the turn's first 200 receipts.
+   *
+   * @generated from field: int32 recalled_count = 18;
+   */
+  recalledCount: number;
 };
 
 /**

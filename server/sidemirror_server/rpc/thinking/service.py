@@ -32,6 +32,7 @@ from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import TURN_TOPIC, TurnLog
 from sidemirror_server.trace.pruning import Pruning
+from sidemirror_server.trace.receipts import Receipts
 from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.retired import RetiredWords
@@ -44,6 +45,7 @@ def thinking_service(
     pruning: Pruning,
     critiques: Critiques,
     observations: Observations,
+    receipts: Receipts,
     conductor: Conductor,
     recorder: Recorder,
     gateway: Gateway,
@@ -53,8 +55,8 @@ def thinking_service(
     streams: Streams,
     default: ThinkingConfig,
 ) -> ServiceTable:
-    """The table of ThinkingService. `critiques`, `observations`: what there is of a turn is shown with it. `gateway`,
-    `prompts`, `retired`: of reflections. `default`: a session's configuration."""
+    """The table of ThinkingService. `critiques`, `observations`, `receipts`: what there is of a turn is shown with it.
+    `gateway`, `prompts`, `retired`: of reflections. `default`: a session's configuration."""
     watches = Watches(log, TURN_TOPIC, bell, streams)
     return ServiceTable(
         THINKING,
@@ -69,9 +71,9 @@ def thinking_service(
         StartTurn=Unary(partial(start_turn, conductor, recorder), complete=_with_own_prompt),
         ReportEvents=Unary(partial(report_events, conductor, recorder)),
         FinishTurn=Unary(partial(finish_turn, conductor, recorder)),
-        GetTurn=Unary(partial(get_turn, log, critiques, observations, conductor, recorder)),
+        GetTurn=Unary(partial(get_turn, log, critiques, observations, receipts, conductor, recorder)),
         WatchTurns=ServerStream(partial(watch_turns, watches, pruning), keeps_times=True),
-        ListTurns=Unary(partial(list_turns, log)),
+        ListTurns=Unary(partial(list_turns, log, receipts)),
         ShouldReflect=Unary(partial(should_reflect, sessions, conductor)),
         # What is not on record binds no request_id: nothing of it is kept.
         Reflect=Unary(

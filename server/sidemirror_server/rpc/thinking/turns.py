@@ -1,17 +1,22 @@
 """Waits for turns, and converts them to messages."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.thinking.directives import left_to_wire
 from sidemirror_server.rpc.wire.common import OUTCOMES, TURN_STATES, timestamp
 from sidemirror_server.trace.log import TurnHead, TurnStanding
+from sidemirror_server.trace.receipts import RECALLED_IN, Receipts
 from sidemirror_server.turns.head import head_in
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.vocabulary.budget import budget_left
+from sidemirror_server.vocabulary.scope import Scope
 
 T = TypeVar("T")
+
+# Contract: Turn.recalled_count counts in so many of a turn's receipts.
+_MOST_RECEIPTS = 200
 
 
 async def until(turn: LiveTurn, find: Callable[[], T | None]) -> T:
@@ -26,8 +31,15 @@ async def until(turn: LiveTurn, find: Callable[[], T | None]) -> T:
         listener.close()
 
 
-def turn_to_wire(head: TurnHead, now_us: int, pending_ids: Sequence[str]) -> pb.Turn:
-    """A turn from its head. `pending_ids`: the directives in progress."""
+async def recalled_in(receipts: Receipts, scope: Scope, turn_ids: Sequence[str]) -> Mapping[str, int]:
+    """By turn, how many lessons and recoveries its agent was given because it asked for them; turns without receipts
+    are left out. Raises StoreUnavailable."""
+    found = await receipts.of_turns(scope, turn_ids, _MOST_RECEIPTS)
+    return {turn: sum(len(one.items) for one in of if one.place in RECALLED_IN) for turn, of in found.items()}
+
+
+def turn_to_wire(head: TurnHead, now_us: int, pending_ids: Sequence[str], recalled: Mapping[str, int]) -> pb.Turn:
+    """A turn from its head. `pending_ids`: the directives in progress. `recalled`: of `recalled_in`."""
     body = head_in(head.body)
     until_us = now_us if head.standing is TurnStanding.OPEN else head.updated_us
     return pb.Turn(
@@ -48,4 +60,5 @@ def turn_to_wire(head: TurnHead, now_us: int, pending_ids: Sequence[str]) -> pb.
         tool_error_count=body.tool_error_count,
         lesson_count=body.lesson_count,
         is_shadow=body.is_shadow,
+        recalled_count=recalled.get(head.turn_id, 0),
     )

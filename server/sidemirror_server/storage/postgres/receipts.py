@@ -1,6 +1,6 @@
 """Receipts in Postgres."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase
@@ -53,6 +53,14 @@ class PostgresReceipts:
     ) -> tuple[Receipt, ...]:
         rows = await self._database.fetch(scope, _SQL["of_session"], session_id, from_us, until_us, limit)
         return tuple(receipt_of(*row) for row in rows)
+
+    async def of_turns(self, scope: Scope, turn_ids: Collection[str], limit: int) -> Mapping[str, tuple[Receipt, ...]]:
+        found: dict[str, tuple[Receipt, ...]] = {}
+        if turn_ids:
+            for row in await self._database.fetch(scope, _SQL["of_turns"], list(turn_ids), limit):
+                one = receipt_of(*row)
+                found[one.turn_id] = (*found.get(one.turn_id, ()), one)
+        return found
 
     async def find(
         self,

@@ -41,6 +41,19 @@ WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3 AND session_id <> '
 ORDER BY receipt_id
 LIMIT $6
 
+-- name: of_turns
+-- The receipts of these turns ($3), the oldest of each first, at most so many of each ($4).
+SELECT receipt.receipt_id, receipt.kind, receipt.time_us, receipt.turn_id, receipt.session_id, receipt.goal_id,
+       receipt.body
+FROM (SELECT DISTINCT unnest($3::text[]) AS turn_id) AS wanted
+     CROSS JOIN LATERAL (SELECT *
+                         FROM sidemirror.receipts
+                         WHERE tenant_id = $1 AND project_id = $2 AND receipts.turn_id = wanted.turn_id
+                               AND receipts.turn_id <> ''
+                         ORDER BY time_us, receipt_id
+                         LIMIT $4) AS receipt
+ORDER BY receipt.turn_id, receipt.time_us, receipt.receipt_id
+
 -- name: find
 -- The receipts of a scope, newest first, after a cursor and not before a time ($6).
 SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body

@@ -1,7 +1,7 @@
 """Receipts in SQLite."""
 
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,15 @@ class SqliteReceipts:
         wanted = {**columns_of(scope), "session_id": session_id, **times}
         rows = self._database.read(lambda connection: connection.execute(_SQL["of_session"], wanted).fetchall())
         return tuple(receipt_of(*row) for row in rows)
+
+    async def of_turns(self, scope: Scope, turn_ids: Collection[str], limit: int) -> Mapping[str, tuple[Receipt, ...]]:
+        place = {**columns_of(scope), "limit": limit}
+
+        def look_up(connection: sqlite3.Connection) -> dict[str, tuple[Receipt, ...]]:
+            rows = {one: connection.execute(_SQL["of_turn"], {**place, "turn_id": one}).fetchall() for one in turn_ids}
+            return {one: tuple(receipt_of(*row) for row in found) for one, found in rows.items() if found}
+
+        return await self._database.search(look_up)
 
     async def find(
         self,

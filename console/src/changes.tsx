@@ -1,0 +1,99 @@
+/** When what agents are told was changed, and by whom: the server's `operations/advice_history.py`. */
+import { AdviceKind, AdviceKindSchema, PolicyLevelSchema, type AdviceChange, type AdvicePolicy } from "@sidemirror/api/v1/sidecar";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+
+import { useApi, useAsked } from "./api.js";
+import { Time } from "./parts.js";
+import { headline, millisOf, word } from "./words.js";
+
+const SHADOW = "shadow";
+// How many stand on a screen; the sidecar has the last 200.
+const MOST = 20;
+
+/** The changes on record, the newest first; undefined until they are there. */
+function useChanges(): readonly AdviceChange[] | undefined {
+  const api = useApi();
+  const { value } = useAsked("advice changes", async (signal) => {
+    const info = await api.sidecar.getServerInfo({ ...api.scope, withAdviceChanges: true }, { signal });
+    return info.adviceChanges;
+  });
+  return value;
+}
+
+/** From when to when the shadow mode held in which a turn began. */
+export function ShadowSpan(props: { at: Timestamp | undefined }) {
+  const changes = useChanges();
+  if (changes === undefined || props.at === undefined) return <>not told what was found</>;
+  const at = millisOf(props.at);
+  const modes = changes.filter((one) => one.mode !== "");
+  const since = modes.find((one) => one.mode === SHADOW && timeOf(one) <= at);
+  const until = modes.findLast((one) => one.mode !== SHADOW && timeOf(one) > at);
+  if (!since) return <>not told what was found; since when is not on record</>;
+  return (
+    <>
+      not told what was found. A sidecar with advice__mode shadow started <Time at={since.time} />,{" "}
+      {until ? (
+        <>
+          one without it <Time at={until.time} />
+        </>
+      ) : (
+        "and it still is so"
+      )}
+    </>
+  );
+}
+
+/** What was changed of what agents are told, the newest first. `lessonIds`: only of these, and of their `kind`. */
+export function Changes(props: { lessonIds?: readonly string[]; kind?: AdviceKind }) {
+  const { lessonIds, kind = AdviceKind.ALL } = props;
+  const changes = useChanges();
+  const told = (changes ?? []).flatMap((change) => {
+    const what = change.mode !== "" ? mode(change) : lessonIds ? about(change, lessonIds, kind) : all(change);
+    return what === "" ? [] : [{ change, what }];
+  });
+  if (told.length === 0) return null;
+  return (
+    <section>
+      <h2>What was turned off and on</h2>
+      <ol class="versions">
+        {told.slice(0, MOST).map(({ change, what }, index) => (
+          <li key={index}>
+            <Time at={change.time} /> {what}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function mode(change: AdviceChange): string {
+  return `the mode is ${headline(change.mode, 40)} from here on, by the sidecar's setting`;
+}
+
+function all(change: AdviceChange): string {
+  const { off = [], silencedIds = [] } = change.after ?? {};
+  const what = [...off.map((one) => word(AdviceKindSchema, one)), ...silencedIds.map((id) => headline(id, 128))];
+  return `turned off${whose(change)}: ${what.join(", ") || "nothing"}`;
+}
+
+function about(change: AdviceChange, ids: readonly string[], kind: AdviceKind): string {
+  const silenced = (policy: AdvicePolicy | undefined) => ids.filter((id) => policy?.silencedIds.includes(id));
+  const [was, is] = [silenced(change.before), silenced(change.after)];
+  const named = (found: readonly string[]) => (ids.length > 1 ? `${found.map((id) => headline(id, 128)).join(", ")} ` : "");
+  const newly = is.filter((id) => !was.includes(id));
+  if (newly.length > 0) return `${named(newly)}silenced${whose(change)}`;
+  const again = was.filter((id) => !is.includes(id));
+  if (again.length > 0) return `${named(again)}no longer silenced${whose(change)}`;
+  const isOff = (policy: AdvicePolicy | undefined) => policy?.off.some((one) => one === kind || one === AdviceKind.ALL) ?? false;
+  if (isOff(change.before) === isOff(change.after)) return "";
+  return `all ${word(AdviceKindSchema, kind)} turned ${isOff(change.after) ? "off" : "on"}${whose(change)}`;
+}
+
+function whose(change: AdviceChange): string {
+  const by = change.changedBy ? ` by ${headline(change.changedBy, 80)}` : "";
+  return `${by} in the policy of the ${word(PolicyLevelSchema, change.level)}`;
+}
+
+function timeOf(change: AdviceChange): number {
+  return change.time ? millisOf(change.time) : 0;
+}
