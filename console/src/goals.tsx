@@ -9,19 +9,21 @@ import {
   type GoalReflection,
   type GoalReport,
 } from "@sidemirror/api/v1/goal_reflection";
+import type { Memory } from "@sidemirror/api/v1/reflective_memory";
 import { AdviceKind } from "@sidemirror/api/v1/sidecar";
 
 import { useApi, useAsked, type Api } from "./api.js";
 import { Changes } from "./changes.js";
+import { MemoryStanding } from "./lessons.js";
 import { Answered, Badge, Empty, Facts, Grpcurl, Heading, Id, Link, Text, Time } from "./parts.js";
 import { Receipts } from "./receipts.js";
-import { seen, word } from "./words.js";
+import { headline, seen, word } from "./words.js";
 
 // How many reports are looked through: more than most projects make in the 7 days for which a reflection is shown.
 const PAGE = 200;
 const MOST_PAGES = 5;
-// Among how many memories those are looked for that have a reflection's words.
-const MOST_ALIKE = 20;
+// Among how many memories with the words of a reflection, and of the objective, those are looked for that it left.
+const MOST_ALIKE = 50;
 
 /** The reflection of this id; undefined if none of the recent ones has it. No call names a reflection by its id alone. */
 export async function goalReflection(api: Api, id: string, signal: AbortSignal): Promise<GoalReflection | undefined> {
@@ -93,6 +95,10 @@ export function Goal(props: { id: string }) {
                   <Reports of={reports} />
                 </section>
               )}
+              <section>
+                <h2>Lessons that it left</h2>
+                <Left reports={reports} reflections={reflections} />
+              </section>
               {reflections.map((one) => (
                 <section key={one.id}>
                   <h2>What it taught</h2>
@@ -195,7 +201,6 @@ function Taught(props: { of: GoalReflection; isInGoal?: boolean }) {
           ["Trust", word(OriginSchema, of.origin)],
           ["Importance", of.importance.toFixed(2)],
           ["Made", <Time at={of.createTime} />],
-          ["Lesson that it left", <Left of={of} />],
           ["Id", of.id && <Id>{of.id}</Id>],
         ]}
       />
@@ -210,26 +215,44 @@ function Taught(props: { of: GoalReflection; isInGoal?: boolean }) {
   );
 }
 
-/** The memories with the reflection's words: a goal that failed leaves one, or strengthens one that says the same. */
-function Left(props: { of: GoalReflection }) {
+/** The memories that the goal's reports and turns taught, or that have the words of its reflections: found by words. */
+function Left(props: { reports: readonly GoalReport[]; reflections: readonly GoalReflection[] }) {
   const api = useApi();
-  const { insight } = props.of;
-  const { value, problem } = useAsked(`left by ${props.of.id} ${insight}`, async (signal) => {
-    const sought = { queryText: insight, k: MOST_ALIKE, minImportance: 0, includeQuarantined: true, includeRetired: true };
-    const { hits } = await api.memory.queryReflections({ ...api.scope, ...sought }, { signal });
-    return hits.flatMap(({ memory }) => (memory?.content === insight ? memory : []));
+  const { reports, reflections } = props;
+  const texts = new Set(reflections.map((one) => one.insight));
+  const asks = [...texts, ...reports.slice(0, 1).map((one) => one.objective)];
+  const [made, worked] = [new Set(reports.map((one) => one.reportId)), new Set(reports.map((one) => one.turnId).filter(Boolean))];
+  const asked = useAsked(`left ${asks.join(" ")} ${[...made].join(" ")}`, async (signal) => {
+    const found = new Map<string, Memory>();
+    for (const queryText of asks) {
+      const sought = { queryText, k: MOST_ALIKE, minImportance: 0, includeQuarantined: true, includeRetired: true };
+      const { hits } = await api.memory.queryReflections({ ...api.scope, ...sought }, { signal });
+      for (const { memory } of hits) if (memory) found.set(memory.id, memory);
+    }
+    const isLeft = (one: Memory) =>
+      texts.has(one.content) ||
+      one.sourceReportIds.some((id) => made.has(id)) ||
+      one.sourceTurnIds.some((id) => worked.has(id));
+    return [...found.values()].filter(isLeft);
   });
-  if (value === undefined) return <span class="dim">{problem ? seen(problem.title) : "…"}</span>;
-  if (value.length === 0) return <span class="dim">none</span>;
   return (
-    <ul class="inline">
-      {value.map((memory) => (
-        <li key={memory.id}>
-          <Link to={["lessons", memory.id]}>
-            <Id>{memory.id}</Id>
-          </Link>
-        </li>
-      ))}
-    </ul>
+    <Answered asked={asked}>
+      {(memories) =>
+        memories.length === 0 ? (
+          <p class="dim">None. What only went well leaves a reflection, and no lesson.</p>
+        ) : (
+          <ul>
+            {memories.map((memory) => (
+              <li key={memory.id}>
+                <Link to={["lessons", memory.id]}>
+                  <bdi>{headline(memory.content)}</bdi>
+                </Link>{" "}
+                <MemoryStanding memory={memory} />
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Answered>
   );
 }

@@ -125,7 +125,7 @@ function Known(props: { memory: Memory }) {
 function Sources(props: { memory: Memory }) {
   const { memory } = props;
   const told = memory.metadata ?? {};
-  const turns = Array.isArray(told.turn_ids) ? told.turn_ids.filter((id) => typeof id === "string") : [];
+  const turns = memory.sourceTurnIds;
   const session = typeof told.session_id === "string" ? told.session_id : "";
   const goal = typeof told.goal_id === "string" ? told.goal_id : "";
   const related = [...new Set([memory.strategyOf, ...memory.derivedFrom, ...memory.relatedMemoryIds])].filter(Boolean);

@@ -81,6 +81,9 @@ def test_a_failure_is_learned_from_without_a_call(server: SidecarThread) -> None
     assert (memory.importance, memory.origin) == (0.7, common_pb2.ORIGIN_TOOL)
     assert memory.error_signature == "sql|not_found|missing_table"
     assert causes(memory) == ["failure"]
+    with thinking(server) as stub:
+        (turn,) = stub.ListTurns(turns.ListTurnsRequest(tenant_id="failure"), timeout=TIMEOUT_S).turns
+    assert (list(memory.source_turn_ids), list(memory.source_report_ids)) == ([turn.turn_id], [])
     with memories(server) as stub:
         (strategy,) = listed(stub, tenant_id="failure", kind=pb.MEMORY_KIND_STRATEGY)
     assert strategy.content == "There is no table `users`: list or look up what exists before calling `sql` again."
@@ -198,6 +201,10 @@ def test_a_goals_lesson_becomes_a_memory(server: SidecarThread) -> None:
         report(stub, failed_goal("goal", "works", tasks=[], error="", state=done))
     found = learned(server, "goal")
     assert [memory.metadata["goal_id"] for memory in found] == ["fails"]
+    with goals(server) as stub:
+        asked = goal_reflection_pb2.ListGoalReportsRequest(tenant_id="goal", goal_id="fails")
+        (reported,) = stub.ListGoalReports(asked, timeout=TIMEOUT_S).reports
+    assert [list(memory.source_report_ids) for memory in found] == [[reported.report_id]]
     assert causes(found[0]) == ["goal"]
 
 

@@ -362,8 +362,13 @@ def heard_of(record: MemoryRecord) -> tuple[tuple[str, int], ...]:
 
 def subjects_of(record: MemoryRecord) -> tuple[str, ...]:
     """The ids of the subjects that a memory's record names, in order."""
-    subject = key(SourceKind.SUBJECT, "")
-    return tuple(sorted(one.removeprefix(subject) for one in sources_of(record) if one.startswith(subject)))
+    return sources_of_kind(record, SourceKind.SUBJECT)
+
+
+def sources_of_kind(record: MemoryRecord, kind: SourceKind) -> tuple[str, ...]:
+    """The ids of the sources of a kind that a memory's record names, in order."""
+    its = key(kind, "")
+    return tuple(sorted(one.removeprefix(its) for one in sources_of(record) if one.startswith(its)))
 
 
 def anew_id(scope: Scope, memory_id: str) -> str:

@@ -135,6 +135,7 @@ class Receipts(Protocol):
     async def of_session(
         self, scope: Scope, session_id: str, from_us: int, until_us: int, limit: int
     ) -> tuple[Receipt, ...]: ...
+
     async def of_turns(
         self, scope: Scope, turn_ids: Collection[str], limit: int
     ) -> Mapping[str, tuple[Receipt, ...]]: ...

@@ -11,7 +11,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.critique_pb2_grpc import CritiqueServiceStub
 from tests.http.chromium import Browser
 from tests.http.console.filled import LESSON, TASK, report
-from tests.http.console.looking import go, opened, overflow, shows, violations
+from tests.http.console.looking import go, opened, overflow, shows, texts, violations
 from tests.http.sidecars import door
 from tests.memory.recovering import FAILURE, SIGNATURE
 from tests.memory.talk import memories
@@ -41,7 +41,7 @@ def test_they_stand_between_the_entries(tmp_path: Path, browser: Browser) -> Non
             go(page, "/turns/t", "asked for a critique")
             told = " ".join(page.value("document.querySelector('.timeline').innerText").split())
             for text in (
-                "no lesson: the turn did not ask for lessons at its start",
+                "no lesson with it: its start did not ask for any; the agent asked later, and was given 1 lesson",
                 "nothing told",
                 "nothing was known",
                 SIGNATURE,
@@ -52,6 +52,10 @@ def test_they_stand_between_the_entries(tmp_path: Path, browser: Browser) -> Non
             assert told.index("recalled") < told.index("nothing told") < told.index("asked for a critique")
             assert overflow(page) == 0
             assert violations(page) == []
+        # The list of turns counts it.
+        go(page, "/turns", TASK)
+        assert texts(page, "tbody td.number:nth-child(4)") == ["1"]
+        go(page, "/turns/t", "asked for a critique")
         # What the critique rests on is a link to its entry.
         links = "[...document.querySelectorAll('.why a')]"
         page.value(f"{links}.find((one) => one.innerText.includes('get_order')).click()")

@@ -175,6 +175,15 @@ def test_no_lift_says_why(browser: Browser, server: SidecarThread, held_back: me
     shows(shown(browser, server, shown=arm(14, 4), held_back=held_back), said)
 
 
+def test_a_move_that_was_not_tried_has_no_rate(browser: Browser, server: SidecarThread) -> None:
+    """As those of the starter pack. Seen to fail with `worked in 0 of 0` beside what is folded."""
+    moves = [move(f"{number:032x}", f"LOOK {number}") for number in range(6)]
+    found = memory_pb.ListRecoveriesResponse(signatures=[failure(COLUMN, 0, *moves)])
+    page = answered(browser, server, f"/recoveries/{COLUMN.replace('|', '%7C')}", {"ListRecoveries": found})
+    shows(page, "LOOK 5")
+    assert " of 0" not in page.value("document.body.innerText")
+
+
 def test_a_failure_of_a_thousand_tries_is_read_at_any_width(browser: Browser, server: SidecarThread) -> None:
     """No dot lies on another one, and the page stays short: what is seldom is folded, and opens."""
     page = shown(browser, server, shown=arm(14, 4))

@@ -1333,9 +1333,13 @@ type Memory struct {
 	SubjectIds []string `protobuf:"bytes,29,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
 	// The name of the token whose call made this version. Empty where calls carry no token, where `change` is `learned` or
 	// `judged`, and for versions from before this field.
-	ChangedBy     string `protobuf:"bytes,30,opt,name=changed_by,json=changedBy,proto3" json:"changed_by,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ChangedBy string `protobuf:"bytes,30,opt,name=changed_by,json=changedBy,proto3" json:"changed_by,omitempty"`
+	// The turns that taught it, of the last 16 times that it was learned, in order of their ids.
+	SourceTurnIds []string `protobuf:"bytes,31,rep,name=source_turn_ids,json=sourceTurnIds,proto3" json:"source_turn_ids,omitempty"`
+	// The reports of goals that taught it, of the last 16 times that it was learned, in order of their ids.
+	SourceReportIds []string `protobuf:"bytes,32,rep,name=source_report_ids,json=sourceReportIds,proto3" json:"source_report_ids,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Memory) Reset() {
@@ -1576,6 +1580,20 @@ func (x *Memory) GetChangedBy() string {
 		return x.ChangedBy
 	}
 	return ""
+}
+
+func (x *Memory) GetSourceTurnIds() []string {
+	if x != nil {
+		return x.SourceTurnIds
+	}
+	return nil
+}
+
+func (x *Memory) GetSourceReportIds() []string {
+	if x != nil {
+		return x.SourceReportIds
+	}
+	return nil
 }
 
 // Asks for a reflection on exactly one of `events`, `turn_id` and `session_id`. With `events`, `session_id` may be set
@@ -7420,7 +7438,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x05usage\x18\x0e \x01(\v2\x14.sidemirror.v1.UsageR\x05usage\x12'\n" +
 	"\x0ferror_signature\x18\x0f \x01(\tR\x0eerrorSignatureB\r\n" +
 	"\v_importanceB\r\n" +
-	"\v_confidence\"\xf7\b\n" +
+	"\v_confidence\"\xcb\t\n" +
 	"\x06Memory\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12-\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x19.sidemirror.v1.MemoryKindR\x04kind\x12\x18\n" +
@@ -7464,7 +7482,9 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\vsubject_ids\x18\x1d \x03(\tR\n" +
 	"subjectIds\x12\x1d\n" +
 	"\n" +
-	"changed_by\x18\x1e \x01(\tR\tchangedByB\r\n" +
+	"changed_by\x18\x1e \x01(\tR\tchangedBy\x12&\n" +
+	"\x0fsource_turn_ids\x18\x1f \x03(\tR\rsourceTurnIds\x12*\n" +
+	"\x11source_report_ids\x18  \x03(\tR\x0fsourceReportIdsB\r\n" +
 	"\v_confidence\"\x9a\x04\n" +
 	"\x19GenerateReflectionRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +

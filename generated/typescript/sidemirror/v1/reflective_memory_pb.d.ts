@@ -483,6 +483,20 @@ export declare type Memory = Message<"sidemirror.v1.Memory"> & {
    * @generated from field: string changed_by = 30;
    */
   changedBy: string;
+
+  /**
+   * The turns that taught it, of the last 16 times that it was learned, in order of their ids.
+   *
+   * @generated from field: repeated string source_turn_ids = 31;
+   */
+  sourceTurnIds: string[];
+
+  /**
+   * The reports of goals that taught it, of the last 16 times that it was learned, in order of their ids.
+   *
+   * @generated from field: repeated string source_report_ids = 32;
+   */
+  sourceReportIds: string[];
 };
 
 /**

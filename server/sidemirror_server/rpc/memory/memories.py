@@ -13,12 +13,14 @@ from sidemirror_server.memory.record import (
     MemoryKind,
     MemoryRecord,
     MemoryState,
+    sources_of_kind,
     subjects_of,
 )
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.wire.common import ORIGINS, numbers_of, struct, timestamp
 from sidemirror_server.trace.failure import ErrorCategory
+from sidemirror_server.trace.sources import SourceKind
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.text import enter, redact_json
@@ -93,6 +95,8 @@ def memory_to_wire(memory: MemoryRecord, scope: Scope) -> pb.Memory:
         error_signature=memory.error_signature,
         subject_ids=subjects_of(memory),
         changed_by=memory.changed_by,
+        source_turn_ids=sources_of_kind(memory, SourceKind.TURN),
+        source_report_ids=sources_of_kind(memory, SourceKind.GOAL_REPORT),
     )
 
 
