@@ -286,7 +286,7 @@ def test_who_does_not_read_is_cut_off(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_connection_that_was_used_before_answers_at_once(server: SidecarThread, token: str) -> None:
-    """Best of tries. Seen to fail, with 44 ms for each, while the body of an answer waited until its head was confirmed."""
+    """Best of tries. Seen to fail while the body of an answer waited until the caller had confirmed its head."""
     connection = http.client.HTTPConnection("127.0.0.1", server.http_port, timeout=60)
     took_s = []
     for _ in range(20):
