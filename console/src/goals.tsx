@@ -17,7 +17,7 @@ import { Changes } from "./changes.js";
 import { MemoryStanding } from "./lessons.js";
 import { Answered, Badge, Empty, Facts, Grpcurl, Heading, Id, Link, Text, Time } from "./parts.js";
 import { Receipts } from "./receipts.js";
-import { headline, seen, word } from "./words.js";
+import { headline, word } from "./words.js";
 
 // How many reports are looked through: more than most projects make in the 7 days for which a reflection is shown.
 const PAGE = 200;
@@ -154,7 +154,7 @@ function Reports(props: { of: readonly GoalReport[] }) {
                   <Badge tone={one.reportState === GoalReportState.DEAD ? "bad" : "warn"}>
                     {word(GoalReportStateSchema, one.reportState)}
                   </Badge>{" "}
-                  <span class="dim">{seen(one.lastError)}</span>
+                  <span class="dim">{headline(one.lastError)}</span>
                 </>
               ) : one.reflection ? (
                 <Link to={["lessons", one.reflection.id]}>made</Link>

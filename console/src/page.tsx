@@ -1,6 +1,6 @@
 /** The console: what happened in turns, what was told and why, and whether it helped. It reads, and changes nothing. */
 import { render } from "preact";
-import { useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 
 import { ApiContext, servicesOf, useApi, useAsked, type Api } from "./api.js";
 import { Goal } from "./goals.js";
@@ -43,7 +43,10 @@ function Screen(props: { place: Place }) {
 function ScopeForm(props: { place: Place }) {
   const api = useApi();
   const { tenantId, projectId } = api.scope;
-  const { value: own } = useAsked(`scope ${tenantId} ${projectId}`, () => api.sidecar.getServerInfo(api.scope));
+  // After what the screen itself asks for.
+  const [asks, setAsks] = useState(false);
+  useEffect(() => setAsks(true), []);
+  const { value: own } = useAsked(`scope ${tenantId} ${projectId} ${asks}`, async () => (asks ? api.sidecar.getServerInfo(api.scope) : undefined));
   const named = [tenantId || own?.tenantId, projectId || own?.projectId].filter(Boolean).join(" / ");
   const change = (event: SubmitEvent) => {
     event.preventDefault();
