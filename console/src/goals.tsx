@@ -121,7 +121,7 @@ function Ended(props: { state: GoalState }) {
 /** Each report of a goal: how it ended, the turn that worked towards it, and what became of the report. */
 function Reports(props: { of: readonly GoalReport[] }) {
   return (
-    <table>
+    <table class="reports">
       <thead>
         <tr>
           <th scope="col">Reported</th>

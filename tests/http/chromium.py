@@ -71,6 +71,12 @@ class Page:
                 asked["text"] = text
             self._browser.call("Input.dispatchKeyEvent", asked, self._session)
 
+    def worked_ms(self) -> float:
+        """How long the page's main thread has worked so far, by the processor's time: what else the machine does is not
+        in it."""
+        metrics = self._browser.call("Performance.getMetrics", session=self._session)["metrics"]
+        return 1_000 * next(float(one["value"]) for one in metrics if one["name"] == "TaskDuration")
+
     def picture(self) -> bytes:
         """What is seen of the page, as PNG."""
         answer = self._browser.call("Page.captureScreenshot", {"format": "png"}, self._session)
@@ -134,6 +140,7 @@ class Browser:
         session = self.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
         for domain in ("Log", "Network", "Page", "Runtime"):
             self.call(f"{domain}.enable", session=session)
+        self.call("Performance.enable", {"timeDomain": "threadTicks"}, session)
         return Page(self, session)
 
 

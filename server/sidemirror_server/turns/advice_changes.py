@@ -78,7 +78,7 @@ class AdviceChanges:
             return
         now_us = self._clock.now_us()
         key = f"{level.value}/{version or new_id(now_us)}"
-        await self._add(scope, key, AdviceChange(now_us, changed_by, "", level.value, before, after))
+        await self._add(scope, key, AdviceChange(now_us, changed_by, "", level.value, before, after), now_us)
 
     async def of(self, scope: Scope) -> tuple[AdviceChange, ...]:
         """The last 200 changes of a project, the newest first. The mode of this sidecar is among them without a turn
@@ -101,10 +101,11 @@ class AdviceChanges:
         try:
             last = next((one.mode for one in await self._on_record(scope) if one.mode), ON)
             if last != self._mode:
-                await self._add(scope, f"mode/{new_id(now_us)}", AdviceChange(self._started_us, mode=self._mode))
+                change = AdviceChange(self._started_us, mode=self._mode)
+                await self._add(scope, f"mode/{new_id(now_us)}", change, now_us)
         except SidemirrorError as error:
             self._noted.discard(scope)
             _log.info("mode_not_noted", extra={**whose(scope), "reason": type(error).__name__})
 
-    async def _add(self, scope: Scope, key: str, change: AdviceChange) -> None:
-        await self._journal.add(scope, TOPIC, Note(key, "", change.at_us, _encode(change)), _KEPT_US)
+    async def _add(self, scope: Scope, key: str, change: AdviceChange, now_us: int) -> None:
+        await self._journal.add(scope, TOPIC, Note(key, "", now_us, _encode(change)), _KEPT_US)

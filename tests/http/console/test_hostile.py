@@ -9,6 +9,7 @@ import pytest
 
 from sidemirror.v1 import goal_reflection_pb2 as goal_pb
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
+from sidemirror.v1 import sidecar_pb2, sidecar_pb2_grpc
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.goal_reflection_pb2_grpc import GoalReflectionServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
@@ -160,7 +161,9 @@ def goals(server: SidecarThread, count: int) -> list[str]:
             words = text if text.strip() else f"{text} words"
             task = goal_pb.GoalTask(name=printable(text, 256), output_summary=text, error=text)
             failed = goal_pb.GOAL_STATE_FAILED
-            request = goal_pb.ReportGoalRequest(goal_id=name, objective=words, state=failed, tasks=[task], error=text)
+            request = goal_pb.ReportGoalRequest(
+                goal_id=name, objective=words, state=failed, tasks=[task], error=text, turn_id=name
+            )
             stub.ReportGoal(request, timeout=TIMEOUT_S)
             names.append(name)
         done = goal_pb.ListGoalReportsRequest(report_state=goal_pb.GOAL_REPORT_STATE_DONE, page_size=1_000)
@@ -240,6 +243,18 @@ def test_goals(page: Page, goals: list[str], step: int) -> None:
         settled(page)
         page.until("document.body.innerText.includes('What it taught')")
         check(page, name)
+
+
+def test_what_was_turned_off(server: SidecarThread, page: Page, count: int) -> None:
+    """Ids that a policy silences are whatever somebody wrote."""
+    with grpc.insecure_channel(server.address) as channel:
+        ids = [printable(f"{number} {text}", 128) for number, text in enumerate(hostile_texts(count))]
+        policy = sidecar_pb2.Policy(advice=sidecar_pb2.AdvicePolicy(silenced_ids=ids))
+        stub = sidecar_pb2_grpc.SidecarServiceStub(channel)
+        stub.SetPolicy(sidecar_pb2.SetPolicyRequest(policy=policy), timeout=TIMEOUT_S)
+        go(page, "/now", "turned off in the policy of the project")
+        check(page, "now")
+        stub.SetPolicy(sidecar_pb2.SetPolicyRequest(policy=sidecar_pb2.Policy()), timeout=TIMEOUT_S)
 
 
 @pytest.mark.usefixtures("turns")

@@ -40,15 +40,20 @@ _MORE_MS = """new Promise((resolve) => {
 })"""
 
 
-def paint_ms(page: Page, url: str) -> float:
-    """From the navigation on, the best of the tries: others may use the machine."""
-    took = []
+def paint_ms(page: Page, url: str) -> tuple[float, float]:
+    """From the navigation on, the best of the tries, because others may use the machine; and the processor's time of
+    the page's thread."""
+    took, worked = [], []
     for _ in range(TRIES):
         page.go("about:blank")
+        before = page.worked_ms()
         page.go(url)
         page.until("window.paintedMs")
         took.append(float(page.value("window.paintedMs")))
-    return min(took)
+        after = page.worked_ms()
+        # Another process has begun anew, with a clock of its own.
+        worked.append(after - before if after >= before else after)
+    return min(took), min(worked)
 
 
 def screens(filled: Filled, memories: int) -> dict[str, str]:
@@ -95,13 +100,15 @@ def test_the_first_useful_paint(memories: int, tmp_path: Path, monkeypatch: pyte
         page.go(link_to(server, "/turns"))
         page.until("window.paintedMs")
         base = f"http://127.0.0.1:{server.http_port}"
-        beside = paint_ms(page, f"{base}{path}")
-        beyond = {
-            name: paint_ms(page, f"{base}/console/#{place}") - beside
-            for name, place in screens(filled, memories).items()
-        }
-        figures = [f"{name:24}{ms:8.0f} ms" for name, ms in beyond.items()]
-        show("\n".join([f"first useful paint, beyond an empty page's {beside:.0f} ms", *figures]))
+        beside, _ = paint_ms(page, f"{base}{path}")
+        beyond: dict[str, float] = {}
+        figures = []
+        for name, place in screens(filled, memories).items():
+            took, worked = paint_ms(page, f"{base}/console/#{place}")
+            beyond[name] = took - beside
+            figures.append(f"{name:24}{took - beside:8.0f} ms{worked:8.0f} ms")
+        told = f"first useful paint, beyond an empty page's {beside:.0f} ms, and the page's own processor time"
+        show("\n".join([told, *figures]))
         page.go("about:blank")
         page.go(f"{base}/console/#/turns")
         page.until("window.paintedMs")
