@@ -23,6 +23,8 @@ from tests.wire.calls import MEDIUM, TIMEOUT_S, called, failed, finished, return
 from tests.wire.sidecar import SidecarThread, thinking
 from tests.wire.waiting import until
 
+# Of one policy.
+MOST_SILENCED = 100
 FAST = {"limits__http_requests_per_second": "5000"}
 # What is asked of each page: whether something ran, and every element and address that stands in it.
 _FACTS = """(() => ({
@@ -249,9 +251,11 @@ def test_what_was_turned_off(server: SidecarThread, page: Page, count: int) -> N
     """Ids that a policy silences are whatever somebody wrote."""
     with grpc.insecure_channel(server.address) as channel:
         ids = [printable(f"{number} {text}", 128) for number, text in enumerate(hostile_texts(count))]
-        policy = sidecar_pb2.Policy(advice=sidecar_pb2.AdvicePolicy(silenced_ids=ids))
         stub = sidecar_pb2_grpc.SidecarServiceStub(channel)
-        stub.SetPolicy(sidecar_pb2.SetPolicyRequest(policy=policy), timeout=TIMEOUT_S)
+        for first in range(0, count, MOST_SILENCED):
+            advice = sidecar_pb2.AdvicePolicy(silenced_ids=ids[first : first + MOST_SILENCED])
+            policy = sidecar_pb2.Policy(advice=advice)
+            stub.SetPolicy(sidecar_pb2.SetPolicyRequest(policy=policy), timeout=TIMEOUT_S)
         go(page, "/now", "turned off in the policy of the project")
         check(page, "now")
         stub.SetPolicy(sidecar_pb2.SetPolicyRequest(policy=sidecar_pb2.Policy()), timeout=TIMEOUT_S)
