@@ -43,11 +43,12 @@ async def wrong(folder: Path, url: str, **more: Any) -> list[Finding]:
 
 
 async def dump(databases: Databases, name: str) -> list[tuple[Any, ...]]:
-    """What could have been changed: tables and their rights, roles, and the schema's record."""
+    """What could have been changed: tables and their rights, roles, and the schema's record. Estimates of rows are not
+    among it: the database renews them by itself."""
     connection = await asyncpg.connect(databases.cluster.url("superuser", name))
     try:
         rows = await connection.fetch(
-            "SELECT relname::text, relacl::text, reltuples::text, xmin::text FROM pg_class "
+            "SELECT relname::text, relacl::text, relrowsecurity::text, xmin::text FROM pg_class "
             "UNION ALL SELECT rolname::text, rolcanlogin::text, rolsuper::text, xmin::text FROM pg_authid "
             "UNION ALL SELECT name, checksum, compatible::text, xmin::text FROM sidemirror.schema_migrations ORDER BY 1"
         )

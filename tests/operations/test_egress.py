@@ -84,6 +84,7 @@ OTHERS = {
                 "policy",
                 "advice",
                 "advice_history",
+                "folder",
                 "erase",
                 "memory",
                 "memory_recoveries",
