@@ -75,6 +75,9 @@ def test_hosts_of_mcp_have_a_shell() -> None:
     asked = BY_NAME["recall_lessons"].asked({"task": "t"}, Whose("acme", "shop", "s"))
     assert isinstance(asked, pb.BuildMemoryContextRequest)
     assert asked.has_shell
+    failed = BY_NAME["what_worked"].asked({"tool": "sql", "error_text": "no"}, Whose("acme", "shop", "s"))
+    assert isinstance(failed, pb.FindRecoveriesRequest)
+    assert failed.has_shell
     for tool in TOOLS:
         arguments: dict[str, Any] = dict.fromkeys(tool.schema["required"], "success")
         said = tool.asked(arguments, Whose("acme", "shop"))

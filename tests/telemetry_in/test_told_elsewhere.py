@@ -5,8 +5,11 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
+import grpc
 import pytest
 
+from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.http.hooks.projects import project_of
 from sidemirror_server.http.mcp import tools
 from sidemirror_server.memory.recoveries import moves
@@ -79,10 +82,31 @@ async def test_a_reviewed_look_up_is_told_at_a_hook_and_by_mcp(server: SidecarTh
         assert f"In 5 of 5 {SENTENCE}" in worked
 
 
+def learned(server: SidecarThread) -> list[str]:
+    """What an agent without a shell is told."""
+    arguments = '{"query": "SELECT 1 FROM orders"}'
+    request = pb.FindRecoveriesRequest(project_id="shop", tool="run_sql", error_text=TABLE, arguments=arguments)
+    with grpc.insecure_channel(server.address) as channel:
+        return [item.text for item in ReflectiveMemoryServiceStub(channel).FindRecoveries(request).block.items]
+
+
+def shown_in(server: SidecarThread, session_id: str) -> list[str]:
+    """The receipts for a session."""
+    with grpc.insecure_channel(server.address) as channel:
+        found = ReflectiveMemoryServiceStub(channel).ListReceipts(pb.ListReceiptsRequest(project_id="shop")).receipts
+        return [one.receipt_id for one in found if one.session_id == session_id]
+
+
 async def test_a_tool_that_only_spans_name_is_not_named_by_mcp(server: SidecarThread, tmp_path: Path) -> None:
-    """Hosts of MCP run commands. Seen to fail when a block of spans is told as it is."""
+    """Hosts of MCP run commands. No receipt says that it was told, or tries would count as ones after advice. Seen to
+    fail without `has_shell` in the request."""
     taught(server, "shop", NAMED, "named")
-    async with connected(server.http_port, token_of(server.folder / "data"), place="?project_id=shop") as client:
+    until(
+        lambda: learned(server), lambda told: told == ["In 5 of 5 earlier tries the call worked after `list_tables`."]
+    )
+    place = "?project_id=shop&session_id=otlp:asking"
+    async with connected(server.http_port, token_of(server.folder / "data"), place=place) as client:
         arguments = '{"query": "SELECT 1 FROM orders"}'
         worked = await said(client, "what_worked", tool="run_sql", error_text=TABLE, arguments=arguments)
         assert worked == tools.NOTHING_WORKED
+    assert shown_in(server, "otlp:asking") == []

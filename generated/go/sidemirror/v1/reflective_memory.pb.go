@@ -6161,7 +6161,10 @@ type FindRecoveriesRequest struct {
 	SessionId string `protobuf:"bytes,8,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The subjects that the error is about: ids of the caller's own choice, by which Erase finds the stored answer. At
 	// most 16. Each has 1 to 128 printable characters.
-	SubjectIds    []string `protobuf:"bytes,9,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
+	SubjectIds []string `protobuf:"bytes,9,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
+	// Whether the agent's host can run commands. It is not told names of tools and arguments that only telemetry tells of;
+	// nor is a turn (`turn_id`) that said so.
+	HasShell      bool `protobuf:"varint,10,opt,name=has_shell,json=hasShell,proto3" json:"has_shell,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6257,6 +6260,13 @@ func (x *FindRecoveriesRequest) GetSubjectIds() []string {
 		return x.SubjectIds
 	}
 	return nil
+}
+
+func (x *FindRecoveriesRequest) GetHasShell() bool {
+	if x != nil {
+		return x.HasShell
+	}
+	return false
 }
 
 // What repaired the failure before.
@@ -7880,7 +7890,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"prune_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tpruneTime\x12;\n" +
 	"\vbefore_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"beforeTime\x12)\n" +
-	"\x10importance_below\x18\x05 \x01(\x01R\x0fimportanceBelow\"\x9c\x02\n" +
+	"\x10importance_below\x18\x05 \x01(\x01R\x0fimportanceBelow\"\xb9\x02\n" +
 	"\x15FindRecoveriesRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -7895,7 +7905,9 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\b \x01(\tR\tsessionId\x12\x1f\n" +
 	"\vsubject_ids\x18\t \x03(\tR\n" +
-	"subjectIds\"i\n" +
+	"subjectIds\x12\x1b\n" +
+	"\thas_shell\x18\n" +
+	" \x01(\bR\bhasShell\"i\n" +
 	"\x16FindRecoveriesResponse\x12\x1c\n" +
 	"\tsignature\x18\x01 \x01(\tR\tsignature\x121\n" +
 	"\x05block\x18\x02 \x01(\v2\x1b.sidemirror.v1.ContextBlockR\x05block\"\xb7\x02\n" +

@@ -1091,7 +1091,7 @@ class Pruning(_message.Message):
     def __init__(self, kind: _Optional[_Union[PrunedKind, str]] = ..., count: _Optional[int] = ..., prune_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., before_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., importance_below: _Optional[float] = ...) -> None: ...
 
 class FindRecoveriesRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "tool", "error_text", "arguments", "turn_id", "session_id", "subject_ids")
+    __slots__ = ("tenant_id", "project_id", "request_id", "tool", "error_text", "arguments", "turn_id", "session_id", "subject_ids", "has_shell")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
@@ -1101,6 +1101,7 @@ class FindRecoveriesRequest(_message.Message):
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_IDS_FIELD_NUMBER: _ClassVar[int]
+    HAS_SHELL_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
@@ -1110,7 +1111,8 @@ class FindRecoveriesRequest(_message.Message):
     turn_id: str
     session_id: str
     subject_ids: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., tool: _Optional[str] = ..., error_text: _Optional[str] = ..., arguments: _Optional[str] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., subject_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+    has_shell: bool
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., tool: _Optional[str] = ..., error_text: _Optional[str] = ..., arguments: _Optional[str] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., subject_ids: _Optional[_Iterable[str]] = ..., has_shell: bool = ...) -> None: ...
 
 class FindRecoveriesResponse(_message.Message):
     __slots__ = ("signature", "block")

@@ -3173,6 +3173,14 @@ export declare type FindRecoveriesRequest = Message<"sidemirror.v1.FindRecoverie
    * @generated from field: repeated string subject_ids = 9;
    */
   subjectIds: string[];
+
+  /**
+   * Whether the agent's host can run commands. It is not told names of tools and arguments that only telemetry tells of;
+   * nor is a turn (`turn_id`) that said so.
+   *
+   * @generated from field: bool has_shell = 10;
+   */
+  hasShell: boolean;
 };
 
 /**

@@ -4,7 +4,6 @@ Hosts of MCP run commands, so an answer holds what such a host may be told (deci
 slots, and lessons that a person reviewed. No tool writes lessons.
 """
 
-import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 from urllib.parse import parse_qs
@@ -16,7 +15,6 @@ from msgspec import Meta
 from sidemirror.v1 import common_pb2, critique_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.critique.record import IssueKind
-from sidemirror_server.memory.recoveries.reviewed_lookups import LOOKUPS
 from sidemirror_server.trace.receipts import NAMED
 from sidemirror_server.turns.shell import REVISE, SENTENCES
 
@@ -34,8 +32,6 @@ NOT_JUDGED = "The answer was not judged."
 NOTED = "The outcome is noted."
 # Of wrong arguments: how many are told, and how long what is said of each may be. Chosen here: what a model reads.
 _MOST_WRONG, _SHOWN_CHARS = 20, 200
-# How a sentence about a recovery has a name.
-_QUOTED = re.compile(r"`([^`]+)`")
 
 
 class Whose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -190,6 +186,7 @@ def _worked(given: _Worked, whose: Whose) -> Message:
         tool=given.tool,
         error_text=given.error_text,
         arguments=given.arguments,
+        has_shell=True,
     )
 
 
@@ -222,15 +219,6 @@ def _block(block: common_pb2.ContextBlock, nothing: str) -> str:
     return f"{block.text}\n{NAMED.format(block.receipt_id)}"
 
 
-def _repair(answer: pb.FindRecoveriesResponse) -> str:
-    """What repaired a failure. In what spans tell, names are of whoever sent them, unless they are reviewed look-ups:
-    a host that runs commands is not told others."""
-    of_spans = [item.text for item in answer.block.items if item.origin == common_pb2.ORIGIN_TOOL]
-    if all(name in LOOKUPS for text in of_spans for name in _QUOTED.findall(text)):
-        return _block(answer.block, NOTHING_WORKED)
-    return NOTHING_WORKED
-
-
 def _critique(answer: critique_pb2.CritiqueResponse) -> str:
     verdict = answer.critique
     if verdict.status != common_pb2.RESULT_STATUS_OK:
@@ -258,7 +246,7 @@ TOOLS = (
         f"{_MEMORY}/FindRecoveries",
         pb.FindRecoveriesResponse,
         _worked,
-        _repair,
+        lambda answer: _block(answer.block, NOTHING_WORKED),
     ),
     Tool(
         "critique_answer",

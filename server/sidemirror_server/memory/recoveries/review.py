@@ -17,6 +17,7 @@ from sidemirror_server.memory.recoveries.deciding import (
     count,
     decided,
     last_failure,
+    names_nothing,
 )
 from sidemirror_server.memory.recoveries.gates import gate_told
 from sidemirror_server.memory.recoveries.moves import (
@@ -45,6 +46,7 @@ from sidemirror_server.vocabulary.silence import Gate, MissedGate, SilenceReason
 
 ALL_ADVICE = Advice()
 WITHOUT_STARTERS = Telling(has_starters=False)
+_NOT_TO_SHELLS = "; hooks and MCP do not tell it, since they name no tool that only telemetry tells of"
 SUSPENDED = "suspended: it failed twice in succession after it was told"
 
 
@@ -115,6 +117,8 @@ def reviewed(
         who = "telemetry tells of it too" if move in moves else "only telemetry tells of it"
         is_reported = told is not None and not told.from_spans
         why = "what agents reported goes first" if is_reported else review.reason
+        if review.sentence and not names_nothing(move):
+            why += _NOT_TO_SHELLS
         found.append(msgspec.structs.replace(review, reason=f"{who}: {why}"))
     return tuple(sorted(found, key=lambda one: (not one.sentence, -one.unadvised.tries, one.recovery_id)))
 
