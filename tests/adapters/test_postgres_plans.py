@@ -117,7 +117,7 @@ INSERT INTO sidemirror.policies
 SELECT DISTINCT tenant_id, of, 1, '{{"policy":{{"retention":{{"trace_days":1}}}}}}'::bytea
 FROM n, LATERAL (VALUES (''), (project_id)) AS own (of);
 INSERT INTO sidemirror.receipts
-SELECT tenant_id, project_id, id, CASE WHEN r % 2 = 0 THEN 'goal' ELSE 'turn' END, r, 'k' || r / 20, '', '',
+SELECT tenant_id, project_id, id, CASE WHEN r % 2 = 0 THEN 'goal' ELSE 'turn' END, r, 'k' || r / 20, 's' || r / 20, '',
        ('{{"held_back":["l' || r / 20 || '"]}}')::bytea
 FROM n;
 INSERT INTO sidemirror.receipt_items SELECT tenant_id, project_id, id::bytea, id FROM n;
@@ -275,7 +275,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         # Each with its receipt.
         "find_lesson": ((*PLACE, LATE, "", 5, 0, "l50"), 10),
         "of_turn": ((*PLACE, "k50", 5), 5),
-        "of_session": ((*PLACE, "s50", 0, LATE, 5), 5),
+        "of_session": ((*PLACE, "s50", 1015, LATE, 5), 5),
         "of_turns": ((*PLACE, ["k50", "k51"], 5), 10),
         "oldest": ((LATE, 5, *EVERYTHING), 5),
         "forget_items": ((*PLACE, ["000500", "000501"]), 2),

@@ -119,6 +119,7 @@ PAGED = [
     (turn_log, "newest"),
     (turn_log, "idle"),
     (requests, "recall"),
+    (receipts, "of_session"),
 ]
 
 
@@ -139,6 +140,14 @@ def test_more_rows_take_no_more_steps(connection: sqlite3.Connection, adapter: M
         )
         connection.execute(
             """INSERT INTO requests SELECT 't', 'p', 'm', printf('t%06d', position), position, x'00', x'00'
+               FROM log_entries WHERE position >= ?""",
+            (first,),
+        )
+        # What was asked for the session long ago, and what was asked just now.
+        connection.execute(
+            """INSERT INTO receipts
+               SELECT 't', 'p', printf('r%06d', position), 'memory', iif(position > 10, position, 10000), '', 's', '',
+                      CAST('{}' AS BLOB)
                FROM log_entries WHERE position >= ?""",
             (first,),
         )
@@ -171,6 +180,8 @@ def test_more_rows_take_no_more_steps(connection: sqlite3.Connection, adapter: M
             "before_us": 2**62,
         }
         asked = {"method": "m", "request_id": "t000001", "now_us": 0}
+        if name == "of_session":
+            asked |= {"from_us": 10_000, "until_us": 10_000}
         connection.set_progress_handler(count, 1)
         rows = connection.execute(adapter._SQL[name], {**values, **more, **asked}).fetchall()
         connection.set_progress_handler(None, 0)

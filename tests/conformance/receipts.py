@@ -186,7 +186,9 @@ async def rc10_what_is_gone_is_not_found_by_its_lessons(open_receipts: OpenRecei
 async def rc11_receipts_of_a_session(open_receipts: OpenReceipts) -> None:
     receipts = open_receipts()
     assert await receipts.of_session(ONE, "s", T0, T0 + 9, 10) == ()
-    made = [msgspec.structs.replace(receipt(f"r{number}", T0 - number), session_id="s") for number in range(4)]
+    # Two of one time, by their ids.
+    times = {"r3": T0 - 3, "r1": T0 - 2, "r2": T0 - 2, "r0": T0}
+    made = [msgspec.structs.replace(receipt(name, at), session_id="s") for name, at in times.items()]
     for one in (made[2], made[0], made[3], made[1]):
         await receipts.issue(ONE, one)
     await receipts.issue(ONE, msgspec.structs.replace(made[0], receipt_id="x", session_id="t"))

@@ -13,6 +13,7 @@ import pytest
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.recoveries import moves
+from sidemirror_server.trace.receipts import NAMED
 from tests.http.sidecars import token_of
 from tests.http.test_mcp import connected, said
 from tests.memory.recovering import FAILURE, SENTENCE, observed
@@ -96,6 +97,20 @@ async def test_what_was_asked_by_mcp_is_known_by_its_result(server: SidecarThrea
     run = run_of("by MCP", (BAD, asking, LOOK_UP, GOOD), conversation="by MCP")
     await asyncio.to_thread(send, server, [run])
     assert await asyncio.to_thread(tallies, server) == [(5, 5, 1, 1)]
+
+
+async def test_so_many_receipts_of_a_run_are_looked_up(server: SidecarThread) -> None:
+    """Results that name made-up ones do nothing else. Seen to fail when each one is looked up."""
+    answer = f"In 5 of 5 {SENTENCE}\n{NAMED}"
+    with grpc.insecure_channel(server.address) as channel:
+        request = pb.FindRecoveriesRequest(tool="sql", error_text=FAILURE, arguments=BAD.arguments)
+        real = ReflectiveMemoryServiceStub(channel).FindRecoveries(request).block.receipt_id
+    for made_up, tried in ((99, (5, 5, 1, 1)), (100, (6, 6, 1, 1))):
+        ids = [f"00000000-0000-0000-0000-{number:012}" for number in range(made_up)]
+        asking = [MadeCall("what_worked", "{}", answer.format(one)) for one in (*ids, real)]
+        run = run_of(f"made up {made_up}", (*asking[:-1], BAD, asking[-1], LOOK_UP, GOOD), conversation=f"{made_up}")
+        await asyncio.to_thread(send, server, [run])
+        assert await asyncio.to_thread(tallies, server) == [tried]
 
 
 def test_who_asks_too_late_has_tried_alone(server: SidecarThread) -> None:

@@ -13,6 +13,7 @@ from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.recoveries import moves
+from sidemirror_server.trace.receipts import NAMED
 from tests.memory.recovering import FAILURE, SENTENCE, UNTOLD, found_by, live_through, observed
 from tests.memory.steering import STEERING_TEXTS
 from tests.telemetry_in.made import ERROR, MadeCall, SpanMessage, request_of, run_of
@@ -93,6 +94,20 @@ def test_forged_runs_take_nothing_from_what_was_reported(tmp_path: Path) -> None
         assert texts_of(reported) == [f"In 5 of 5 {SENTENCE}"]
         send(server, [f"forged {number}" for number in range(10)], UNREPAIRED)
         time.sleep(1.1)  # what is told is counted anew after a second
+        assert texts_of(told(server)) == texts_of(reported)
+
+
+def test_forged_questions_take_nothing_from_what_was_reported(tmp_path: Path) -> None:
+    """Two agents that fail with advice end it; spans that say so do not. Seen to fail when what agents reported is
+    counted with the tries of spans."""
+    with takes_spans(tmp_path) as server:
+        asyncio.run(live_through(server.address, UNTOLD))
+        reported = told(server)
+        answer = MadeCall("what_worked", "{}", f"{reported.block.text}\n{NAMED.format(reported.block.receipt_id)}")
+        bad, *others = UNREPAIRED
+        send(server, [f"forged {number}" for number in range(4)], (bad, answer, *others))
+        (by_agents, by_spans) = asyncio.run(observed(server.address)).moves
+        assert (by_agents.advised_tries, by_spans.advised_tries) == (0, 4)
         assert texts_of(told(server)) == texts_of(reported)
 
 

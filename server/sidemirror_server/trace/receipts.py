@@ -115,7 +115,7 @@ class Receipts(Protocol):
     RC9  `find` with `lesson_id` returns those that show or hold back this lesson; with `turn_id` (and no lesson), those
          of this turn.
     RC10 A lesson is found by its receipts no more once they are forgotten or erased, or an erasure took it out of them.
-    RC11 `of_session` returns a session's receipts of these times, both included, by their ids, at most `limit`;
+    RC11 `of_session` returns a session's receipts of these times, both included, the oldest first, at most `limit`;
          none for an empty id.
     RC12 `of_turns` returns, by turn, what `of_turn` returns for each of these turns that has receipts.
     The lessons that a new receipt names are noted, so that an erasure finds it (clause ER13). `issue` refuses

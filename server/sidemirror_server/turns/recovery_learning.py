@@ -57,9 +57,11 @@ _MOST_ATTEMPTS = 5
 _PAGE = 200
 _PAGE_BYTES = 1024 * 1024
 _FOLDED_AT_ONCE = 8
-# The most observations of a turn, the first ones; the most receipts of a turn that are read.
+# The most observations of a turn, the first ones; the most receipts of a turn that are read, and that its results name.
+# Each of these is a read of its own. Chosen here: whoever sends spans may name one in each of 10,000 results.
 _MOST_OF_TURN = 200
 _MOST_RECEIPTS = 1_000
+_MOST_NAMED = 100
 
 
 class RecoveryLearner:
@@ -224,6 +226,8 @@ class _Fold:
         self._asked: list[Receipt] = []
         # The ids of the recoveries of which the present turn has heard by now, because its agent asked.
         self._heard: list[str] = []
+        # The receipts that results of the present turn name, by id; None for one that there is not.
+        self._named: dict[str, Receipt | None] = {}
         # The ids of receipts whose advice is in the log.
         self._recorded: set[str] = set()
         # What shadow mode kept, by turn and signature: the id of the recovery, and the tokens of its block.
@@ -234,6 +238,7 @@ class _Fold:
         receipts = await self._receipts.of_turn(self._scope, head.turn_id, _MOST_RECEIPTS)
         self.shown |= {receipt.receipt_id: receipt for receipt in receipts}
         self._said.clear()
+        self._named.clear()
         begin(self.trail, Where(self._scope, head.turn_id, head.session_id, head.session_id))
         after, outcome = 0, ""
         while entries := await self._log.read(self._scope, head.turn_id, after, _PAGE, _PAGE_BYTES):
@@ -298,8 +303,7 @@ class _Fold:
             return []
         times = (started.began_us, started.ended_us)
         found = await self._receipts.of_session(self._scope, head.session_id, *times, _MOST_RECEIPTS)
-        asked = (one for one in found if one.place is ShownIn.RECOVERIES and not one.turn_id)
-        return sorted(asked, key=lambda one: one.time_us, reverse=True)
+        return [one for one in reversed(found) if one.place is ShownIn.RECOVERIES and not one.turn_id]
 
     async def _hear(self, at_us: int) -> None:
         """Marks the failures that the turn was told of until now, and that its agent has not gone on from."""
@@ -311,7 +315,9 @@ class _Fold:
     async def _answered(self, content: str) -> None:
         """Marks the failures of which a call has told the agent, as those of MCP do: their results name the receipt."""
         receipt_id = named_in(content)
-        receipt = await self._receipts.get(self._scope, receipt_id) if receipt_id else None
+        if receipt_id and receipt_id not in self._named and len(self._named) < _MOST_NAMED:
+            self._named[receipt_id] = await self._receipts.get(self._scope, receipt_id)
+        receipt = self._named.get(receipt_id)
         if receipt is not None:
             self._note(receipt)
             await self._tell_all(unadvised(self.trail, by_call=True))

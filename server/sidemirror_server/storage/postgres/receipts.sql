@@ -34,11 +34,11 @@ ORDER BY time_us, receipt_id
 LIMIT $4
 
 -- name: of_session
--- The receipts of a session within these times, by their ids.
+-- The receipts of a session within these times, the oldest first.
 SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
 FROM sidemirror.receipts
 WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3 AND session_id <> '' AND time_us BETWEEN $4 AND $5
-ORDER BY receipt_id
+ORDER BY time_us, receipt_id
 LIMIT $6
 
 -- name: of_turns

@@ -34,12 +34,12 @@ ORDER BY time_us, receipt_id
 LIMIT :limit
 
 -- name: of_session
--- The receipts of a session within these times, by their ids.
+-- The receipts of a session within these times, the oldest first.
 SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
 FROM receipts INDEXED BY receipts_of_session
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id AND session_id <> ''
       AND time_us BETWEEN :from_us AND :until_us
-ORDER BY receipt_id
+ORDER BY time_us, receipt_id
 LIMIT :limit
 
 -- name: find
