@@ -159,6 +159,29 @@ def test_a_message_says_whether_its_call_failed(status: str) -> None:
     )
     span = read({"openinference.span.kind": "TOOL", "tool.name": "run_sql", "output.value": message})
     assert (span.text, span.is_error) == ("no such table: orders", status == "error")
+    empty = json.dumps({"type": "tool", "content": "", "status": status})
+    assert not read({"openinference.span.kind": "TOOL", "tool.name": "run_sql", "output.value": empty}).text
+
+
+@pytest.mark.parametrize("failed", [True, False])
+@pytest.mark.parametrize(
+    "says",
+    [{True: {"status": "error"}, False: {"status": "success"}}, {True: {"isError": True}, False: {"isError": False}}],
+)
+def test_a_result_of_mcp_is_its_text(says: dict[bool, dict[str, Any]], failed: bool) -> None:
+    """As LangChain's adapters of MCP have it, and as MCP does. Seen to fail when only a text is taken for content."""
+    parts = [{"type": "text", "text": "no such table: orders", "id": "lc_1"}, {"type": "image", "data": "x"}]
+    message = json.dumps({"content": parts, **says[failed]})
+    span = read({"openinference.span.kind": "TOOL", "tool.name": "run_sql", "output.value": message})
+    assert (span.text, span.is_error) == ("no such table: orders", failed)
+
+
+@pytest.mark.parametrize(
+    "result", [{"type": "page", "content": ["a", "b"]}, {"content": [{"type": "image"}], "isError": False}]
+)
+def test_a_result_without_a_text_of_its_own_stays_whole(result: dict[str, Any]) -> None:
+    span = read({"openinference.span.kind": "TOOL", "tool.name": "read", "output.value": json.dumps(result)})
+    assert json.loads(span.text) == result
 
 
 def test_a_secret_is_redacted_and_a_long_text_is_cut() -> None:

@@ -32,7 +32,7 @@ def last_question(value: Any) -> str:
         prompt = found.get("prompt")
         return prompt if isinstance(prompt, str) else last_question(found.get("messages", prompt))
     for message in reversed(found) if isinstance(found, list) else ():
-        if isinstance(message, dict) and message.get("role") in _USER and (text := _text_of(message)):
+        if isinstance(message, dict) and message.get("role") in _USER and (text := text_of(message)):
             return text
     return ""
 
@@ -41,7 +41,18 @@ def answer_in(value: Any) -> str:
     """The text of the last message that has one; empty if none has. `value`: messages that a model wrote."""
     found = decoded(value)
     for message in reversed(found) if isinstance(found, list) else ():
-        if isinstance(message, dict) and (text := _text_of(message)):
+        if isinstance(message, dict) and (text := text_of(message)):
+            return text
+    return ""
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """The text of a message, of all its parts; empty if it has none."""
+    for key in ("parts", "content"):
+        value = message.get(key)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list) and (text := "".join(_texts(value))):
             return text
     return ""
 
@@ -57,16 +68,6 @@ def gathered(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]
             if found[2] == "content":
                 message["content"] = value
     return [messages[number] for number in sorted(messages)]
-
-
-def _text_of(message: Mapping[str, Any]) -> str:
-    for key in ("parts", "content"):
-        value = message.get(key)
-        if isinstance(value, str):
-            return value
-        if isinstance(value, list) and (text := "".join(_texts(value))):
-            return text
-    return ""
 
 
 def _texts(parts: Iterable[Any]) -> Iterable[str]:

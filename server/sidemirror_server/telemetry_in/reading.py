@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from sidemirror_server.telemetry_in.dialects import first_of, kind_of, names_of
-from sidemirror_server.telemetry_in.messages import answer_in, decoded, gathered, last_question
+from sidemirror_server.telemetry_in.messages import answer_in, decoded, gathered, last_question, text_of
 from sidemirror_server.telemetry_in.spans import RawSpan, Span, SpanKind
 from sidemirror_server.vocabulary.text import enter_clipped, enter_json_clipped
 
@@ -18,6 +18,8 @@ _NAME_CHARS = 100
 # Longer texts are not taken for a Python literal. Chosen here: some milliseconds.
 _LITERAL_CHARS = 64_000
 _LARGEST = 2**53
+# Fields that messages have beside their content: LangChain's, and results of MCP.
+_OF_MESSAGES = frozenset(("type", "tool_call_id", "status", "isError"))
 
 
 def span_of(raw: RawSpan, *, with_content: bool) -> Span:
@@ -57,17 +59,22 @@ def _outcome(raw: RawSpan) -> str:
 
 def _tells_error(raw: RawSpan, kind: SpanKind) -> bool:
     """Whether a tool's result is a message that says that the call failed. LangChain's `handle_tool_error` makes one of
-    what the tool has raised, and its span ends well."""
+    what the tool has raised, and tools of MCP answer with one; their spans end well."""
     if kind is not SpanKind.TOOL:
         return False
     result = _unwrapped(first_of(raw.attributes, "result"))
-    return isinstance(result, dict) and result.get("status") == "error" and _is_message(result)
+    if not isinstance(result, dict) or not _is_message(result):
+        return False
+    return result.get("status") == "error" or result.get("isError") is True
 
 
 def _result(value: Any) -> str:
     """A result without what frameworks wrap around it: the content of a message object."""
     result = _unwrapped(value)
-    return str(result["content"]) if isinstance(result, dict) and _is_message(result) else _text(result)
+    if not isinstance(result, dict) or not _is_message(result):
+        return _text(result)
+    content = result["content"]
+    return content if isinstance(content, str) else text_of(result) or _text(result)
 
 
 def _unwrapped(value: Any) -> Any:
@@ -86,7 +93,10 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _is_message(found: dict[str, Any]) -> bool:
-    return isinstance(found.get("content"), str) and bool(found.keys() & {"type", "tool_call_id", "status"})
+    """Whether it is a message of a framework's, or a result of MCP. Its content is a text, or a list of parts."""
+    content = found.get("content")
+    is_parts = isinstance(content, list) and all(isinstance(part, dict) and "type" in part for part in content)
+    return (is_parts or isinstance(content, str)) and bool(found.keys() & _OF_MESSAGES)
 
 
 def _arguments(value: Any) -> str:
