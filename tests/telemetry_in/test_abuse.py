@@ -11,7 +11,7 @@ import grpc
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from sidemirror_server.rpc.otlp.decoding import decode
+from sidemirror_server.rpc.otlp.decoding import Decoded, decode
 from tests.telemetry_in.made import MadeCall, SpanMessage, request_of, run_of, span
 from tests.telemetry_in.received import as_json, export, post, recorded, takes_spans
 from tests.wire.access import ACME, write_access
@@ -35,6 +35,7 @@ def read(request: ExportTraceServiceRequest) -> Any:
 
 
 def test_deep_values_end() -> None:
+    """Seen to fail when values are read to any depth."""
     (kept,) = read(request_of([nested(45)])).traces.popitem()[1]
     assert "the bottom" not in kept.arguments
     assert kept.arguments.startswith("[[[")
@@ -57,13 +58,16 @@ def test_a_hundred_thousand_attributes_are_passed_over() -> None:
     ("body", "wrong"),
     [
         (b"[]", "Expected `object`"),
-        (b'{"resourceSpans": 5}', "Expected `array`"),
+        (b'{"resourceSpans": 5}', "Expected `array | null`"),
         (b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": 7}]}]}]}', "at `$.resourceSpans[0].scopeSpans[0]"),
         (b"\xff", "JSON"),
         (b"[" * 100_000, "JSON"),
+        (b'{"passed over": ' + b"[" * 100_000, "JSON"),
+        (b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "\xff"}]}]}]}', "JSON"),
     ],
 )
 def test_json_that_is_no_export_says_where(body: bytes, wrong: str) -> None:
+    """Seen to fail when only errors of msgspec are caught."""
     found = decode(body, is_json=True, with_content=True)
     assert wrong in found.wrong
     assert not found.traces
@@ -87,6 +91,7 @@ def json_span(**fields: Any) -> bytes:
     ],
 )
 def test_a_malformed_span_of_json_is_rejected(fields: dict[str, Any]) -> None:
+    """Seen to fail when an id of zeros is one."""
     found = decode(json_span(**fields), is_json=True, with_content=True)
     assert (found.rejected, found.traces, found.wrong) == (1, {}, "")
     assert found.reason
@@ -105,12 +110,26 @@ def test_a_malformed_span_of_json_is_rejected(fields: dict[str, Any]) -> None:
     ],
 )
 def test_odd_values_of_json_are_nothing_worse(value: dict[str, Any]) -> None:
+    """Seen to fail when any text is taken for a number."""
     attributes = [
         {"key": "gen_ai.operation.name", "value": {"stringValue": "execute_tool"}},
         *({"key": key, "value": value} for key in ("gen_ai.tool.name", "gen_ai.tool.call.arguments", "session.id")),
     ]
     found = decode(json_span(attributes=attributes), is_json=True, with_content=True)
     assert (found.rejected, found.wrong, len(found.traces)) == (0, "", 1)
+
+
+def test_null_in_json_is_what_is_not_set() -> None:
+    """As in all JSON of protobuf. Seen to fail when fields have to be texts and lists: the whole export was refused."""
+    unset = dict.fromkeys(("parentSpanId", "name", "events", "status", "startTimeUnixNano", "traceState"))
+    attributes = [
+        {"key": "gen_ai.operation.name", "value": {"stringValue": "execute_tool"}},
+        {"key": "k", "value": None},
+    ]
+    found = decode(json_span(**unset, attributes=attributes), is_json=True, with_content=True)
+    assert (found.rejected, found.wrong, len(found.traces)) == (0, "", 1)
+    for body in (b'{"resourceSpans": null}', b'{"resourceSpans": [{"resource": null, "scopeSpans": null}]}'):
+        assert decode(body, is_json=True, with_content=True) == Decoded()
 
 
 def code_of(server: SidecarThread, body: bytes) -> grpc.StatusCode:
@@ -168,6 +187,7 @@ def test_wrong_clocks_change_no_order(tmp_path: Path) -> None:
 
 @pytest.mark.slow("traces have to be quiet, or limits to pass")
 def test_over_a_limit_the_exporter_is_told_to_come_back(tmp_path: Path) -> None:
+    """Seen to fail when an export is acknowledged whose trace has no job."""
     with takes_spans(tmp_path, limits__queued_jobs="1", telemetry__settle_s="60") as server:
         export(server.address, request_of(RUN))
         others = run_of("another", (MadeCall("sql", "SELECT 1", "1"),))

@@ -88,7 +88,7 @@ def test_what_follows_is_a_try_after_advice(server: SidecarThread, within: bool)
 
 
 async def test_what_was_asked_by_mcp_is_known_by_its_result(server: SidecarThread) -> None:
-    """The address of MCP names no conversation."""
+    """The address of MCP names no conversation. Seen to fail when results of calls are not looked at."""
     async with connected(server.http_port, token_of(server.folder / "data")) as client:
         given = {"tool": "sql", "error_text": FAILURE, "arguments": BAD.arguments}
         answer = await said(client, "what_worked", **given)
@@ -114,13 +114,15 @@ async def test_so_many_receipts_of_a_run_are_looked_up(server: SidecarThread) ->
 
 
 def test_who_asks_too_late_has_tried_alone(server: SidecarThread) -> None:
-    """The agent has gone on before it asks. So has one that asks for another conversation."""
+    """The agent has gone on before it asks. So has one that asks for another conversation. Seen to fail when any
+    failure of the turn counts as advised."""
     send(server, [run_that_asks(server, "late", REPAIRED, asks_before=2)])
     send(server, [run_of("other", REPAIRED, conversation="nobody asked")])
     assert tallies(server) == [(7, 7, 0, 0)]
 
 
 def test_advice_that_fails_twice_is_told_no_more(server: SidecarThread) -> None:
+    """Seen to fail when only a turn's receipts are looked at."""
     for number in range(2):
         assert asked(server, "") == [f"In 5 of 5 {SENTENCE}"]
         send(server, [run_that_asks(server, f"failing {number}", UNREPAIRED)])

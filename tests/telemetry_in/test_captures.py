@@ -41,6 +41,7 @@ def test_a_set_up_as_it_was_sent(name: str) -> None:
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_any_order_and_duplicates(name: str) -> None:
+    """Seen to fail when the spans of a turn are left in the order in which they came."""
     spans = raw_spans(name)
     expected = turns_of(spans)
     order = random.Random(name)

@@ -82,12 +82,14 @@ def test_the_doors_own_token_is_nobody(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("conversation", ["", "one"], ids=["without a conversation", "of one conversation"])
 def test_forged_runs_teach_nothing_that_is_told(tmp_path: Path, conversation: str) -> None:
+    """Of one conversation seen to fail when it is enough that one session and one conversation show it, on one day."""
     with takes_spans(tmp_path) as server:
         send(server, [conversation] * 20)
         assert texts_of(told(server)) == []
 
 
 def test_forged_runs_take_nothing_from_what_was_reported(tmp_path: Path) -> None:
+    """Seen to fail when what agents reported is counted with the tries of spans."""
     with takes_spans(tmp_path) as server:
         asyncio.run(live_through(server.address, UNTOLD))
         reported = told(server)
@@ -112,6 +114,7 @@ def test_forged_questions_take_nothing_from_what_was_reported(tmp_path: Path) ->
 
 
 def test_forged_runs_do_not_top_up_what_was_reported(tmp_path: Path) -> None:
+    """Seen to fail when what agents reported is counted with the tries of spans."""
     with takes_spans(tmp_path) as server:
         asyncio.run(live_through(server.address, UNTOLD - 1))
         send(server, ["forged"] * 4)

@@ -131,46 +131,47 @@ def _attributes(pairs: Iterable[tuple[str, Any]], read: Callable[[Any], Any] = _
     return found
 
 
-# --- JSON: names in lowerCamelCase, ids in hexadecimal, enums as numbers, 64 bits as texts or numbers ----------------
+# --- JSON: names in lowerCamelCase, ids in hexadecimal, enums as numbers, 64 bits as texts or numbers. As everywhere in
+# JSON of protobuf, null stands for what is not set. -----------------------------------------------------------------
 
 
 class _KeyValue(msgspec.Struct):
-    key: str = ""
+    key: str | None = None
     value: dict[str, Any] | None = None
 
 
 class _Status(msgspec.Struct):
-    code: int | str = 0
-    message: str = ""
+    code: int | str | None = None
+    message: str | None = None
 
 
 class _Event(msgspec.Struct):
-    name: str = ""
-    attributes: list[_KeyValue] = []
+    name: str | None = None
+    attributes: list[_KeyValue] | None = None
 
 
 class _JsonSpan(msgspec.Struct, rename="camel"):
-    trace_id: str = ""
-    span_id: str = ""
-    parent_span_id: str = ""
-    name: str = ""
-    start_time_unix_nano: int | str = 0
-    end_time_unix_nano: int | str = 0
-    status: _Status = msgspec.field(default_factory=_Status)
-    events: list[_Event] = []
-    attributes: list[_KeyValue] = []
+    trace_id: str | None = None
+    span_id: str | None = None
+    parent_span_id: str | None = None
+    name: str | None = None
+    start_time_unix_nano: int | str | None = None
+    end_time_unix_nano: int | str | None = None
+    status: _Status | None = None
+    events: list[_Event] | None = None
+    attributes: list[_KeyValue] | None = None
 
 
 class _ScopeSpans(msgspec.Struct, rename="camel"):
-    spans: list[_JsonSpan] = []
+    spans: list[_JsonSpan] | None = None
 
 
 class _ResourceSpans(msgspec.Struct, rename="camel"):
-    scope_spans: list[_ScopeSpans] = []
+    scope_spans: list[_ScopeSpans] | None = None
 
 
 class _Export(msgspec.Struct, rename="camel"):
-    resource_spans: list[_ResourceSpans] = []
+    resource_spans: list[_ResourceSpans] | None = None
 
 
 _export_in = msgspec.json.Decoder(_Export).decode
@@ -183,30 +184,32 @@ def _of_json(body: bytes) -> list[Callable[[], RawSpan]]:
         raise _Unreadable(f"the body is no JSON of ExportTraceServiceRequest: {str(error)[:200]}") from error
     return [
         partial(_raw_of_json, span)
-        for resource in export.resource_spans
-        for scope in resource.scope_spans
-        for span in scope.spans
+        for resource in export.resource_spans or ()
+        for scope in resource.scope_spans or ()
+        for span in scope.spans or ()
     ]
 
 
 def _raw_of_json(span: _JsonSpan) -> RawSpan:
     exception = ""
-    for event in span.events:
+    status = span.status or _Status()
+    for event in span.events or ():
         if event.name == "exception":
-            said = next((one.value for one in event.attributes if one.key == "exception.message"), None)
+            attributes = event.attributes or ()
+            said = next((one.value for one in attributes if one.key == "exception.message"), None)
             text = _value_of_json(said)
             exception = text if isinstance(text, str) else exception
     return RawSpan(
-        _id(span.trace_id.lower(), "traceId", 32),
-        _id(span.span_id.lower(), "spanId", 16),
-        _parent(span.parent_span_id.lower()),
-        span.name,
-        _time(span.start_time_unix_nano),
-        _time(span.end_time_unix_nano),
-        span.status.code in (_ERROR, "STATUS_CODE_ERROR"),
-        span.status.message,
+        _id((span.trace_id or "").lower(), "traceId", 32),
+        _id((span.span_id or "").lower(), "spanId", 16),
+        _parent((span.parent_span_id or "").lower()),
+        span.name or "",
+        _time(span.start_time_unix_nano or 0),
+        _time(span.end_time_unix_nano or 0),
+        status.code in (_ERROR, "STATUS_CODE_ERROR"),
+        status.message or "",
         exception,
-        _attributes(((one.key, one.value) for one in span.attributes), _value_of_json),
+        _attributes(((one.key or "", one.value) for one in span.attributes or ()), _value_of_json),
     )
 
 
