@@ -10,6 +10,7 @@
 `connect_sync` is the same for agents without a loop. Messages are in `sidemirror.v1` (the package sidemirror-api).
 """
 
+import sidemirror_client.forking  # noqa: F401  # first, before anything imports gRPC
 from sidemirror_client.address import TokenInTheClear
 from sidemirror_client.advice import advice_text
 from sidemirror_client.client import Sidemirror, SyncSidemirror, connect, connect_sync

@@ -128,9 +128,6 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
     loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
 
 
-# What gRPC does in a child after a fork is for its synchronous clients, and crashes some children of others. Whoever
-# asks for it by this variable gets it; gRPC reads it with its first channel.
-os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 BACKGROUND = Background()
 os.register_at_fork(after_in_child=BACKGROUND.forked)
 atexit.register(BACKGROUND.end)
