@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -99,6 +100,28 @@ def test_what_is_published_is_whole(release: Path) -> None:
     for line in (release / "SHA256SUMS").read_text().splitlines():
         digest, _, name = line.partition("  ")
         assert hashlib.sha256((release / name).read_bytes()).hexdigest() == digest
+
+
+def test_each_link_of_a_description_leads_to_the_releases_tag(release: Path) -> None:
+    """PyPI resolves no relative link. Seen to fail when the packages are built of the pages as they are."""
+    at_the_tag = re.compile(r"https://github\.com/sidemirror/sidemirror/(?:blob|tree)/v0\.1\.0/([^#]+)")
+    counts = {}
+    for wheel in (release / "python").glob("*.whl"):
+        name = wheel.name.partition("-")[0]
+        with zipfile.ZipFile(wheel) as packed:
+            (metadata,) = (each for each in packed.namelist() if each.endswith(".dist-info/METADATA"))
+            described = packed.read(metadata).decode().partition("\n\n")[2]
+        with tarfile.open(release / "python" / f"{name}-0.1.0.tar.gz") as source:
+            info = source.extractfile(f"{name}-0.1.0/PKG-INFO")
+            assert info is not None
+            assert info.read().decode().partition("\n\n")[2] == described
+        links = re.findall(r"\]\(([^)]+)\)", described)
+        ours = [found[1] for link in links if (found := at_the_tag.match(link))]
+        counts[name] = len(ours)
+        assert [link for link in links if not link.startswith(("https://", "#"))] == [], name
+        assert [path for path in ours if not (ROOT / path).exists()] == [], name
+    assert counts["sidemirror_client"] >= 4
+    assert counts["sidemirror_server"] >= 20
 
 
 def test_a_version_that_differs_stops_it(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """The Rust client as a project outside the repository gets it: from the crates that one command makes."""
 
+import json
 import subprocess
 import tarfile
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -33,14 +35,18 @@ def test_a_project_elsewhere_uses_the_crates(tmp_path: Path) -> None:
     for crate in CRATES:
         with tarfile.open(packed / f"{crate}.crate") as files:
             files.extractall(tmp_path, filter="data")
+    # By these two crates.io resolves the page's relative links.
+    packed_from = json.loads((tmp_path / CRATES[1] / ".cargo_vcs_info.json").read_text())["path_in_vcs"]
+    manifest = tomllib.loads((tmp_path / CRATES[1] / "Cargo.toml").read_text())["package"]
+    assert (manifest["repository"], packed_from) == ("https://github.com/sidemirror/sidemirror", "clients/rust")
     (project / "src").mkdir(parents=True)
     (project / "src/main.rs").write_text(first_block("rust"))
     dependencies = first_block("rust", "toml")
     assert '{ path = "../sidemirror/clients/rust" }' in dependencies
     dependencies = dependencies.replace('{ path = "../sidemirror/clients/rust" }', '"0.1.0"')
     places = "".join(f'{crate.rpartition("-")[0]} = {{ path = "{tmp_path / crate}" }}\n' for crate in CRATES)
-    manifest = RUST.replace("readme", "outside")
-    (project / "Cargo.toml").write_text(f"{manifest}{dependencies}[patch.crates-io]\n{places}")
+    own = RUST.replace("readme", "outside")
+    (project / "Cargo.toml").write_text(f"{own}{dependencies}[patch.crates-io]\n{places}")
     # What the crates need of others is here since the client was built: nothing of that is compiled again.
     (project / "Cargo.lock").write_bytes((CLIENTS / "rust/Cargo.lock").read_bytes())
     target = str(CLIENTS / "rust/target")

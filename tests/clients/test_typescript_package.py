@@ -1,5 +1,6 @@
 """The npm packages of the TypeScript client, built by one command and used by a project outside the repository."""
 
+import json
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -46,6 +47,10 @@ def test_a_project_outside_uses_the_packages(tmp_path: Path) -> None:
     installed = project / "node_modules/@sidemirror/client"
     assert installed.is_dir()
     assert not installed.is_symlink()
+    # By this npm resolves the page's relative links.
+    repository = json.loads((installed / "package.json").read_text())["repository"]
+    there = "git+https://github.com/sidemirror/sidemirror.git"
+    assert (repository["url"], repository["directory"]) == (there, "clients/typescript")
     run(("node", str(COMPILER), *STRICT, "agent.ts", "every_public_name.ts"), project)
     with sidecar(tmp_path) as beside:
         printed = run(("node", "agent.mjs"), project, SIDEMIRROR_ADDRESS=beside.address)
