@@ -263,6 +263,27 @@ async def test_texts_that_the_sidecar_would_refuse_are_cut_in_every_method_of_a_
     assert [report.goal_id for report in reports.reports] == ["huge"]
 
 
+async def test_arguments_and_results_are_reported_as_an_agent_has_them(sidecar: Sidecar) -> None:
+    """Seen to fail the agent, with an AttributeError, when only texts are taken."""
+    async with connect(f"127.0.0.1:{sidecar.port}") as sidemirror:
+        async with sidemirror.begin_turn(session_id="values") as turn:
+            turn.tool_called("fetch", {"city": "Köln", "days": [1, 2]})
+            turn.tool_returned({"rate": 0.92})
+            turn.tool_called("fetch", "city=Köln")
+            turn.tool_returned(KeyError("rate"), is_error=True)
+        assert await sidemirror.flush(60)
+        watched = sidemirror.thinking.WatchTurns(pb.WatchTurnsRequest(session_id="values", follow=False))
+        events = [answer.entry.event async for answer in watched if answer.entry.HasField("event")]
+    assert [event.tool_called.arguments for event in events if event.HasField("tool_called")] == [
+        '{"city": "Köln", "days": [1, 2]}',
+        "city=Köln",
+    ]
+    assert [event.tool_returned.content for event in events if event.HasField("tool_returned")] == [
+        '{"rate": 0.92}',
+        "KeyError: 'rate'",
+    ]
+
+
 async def test_a_goal_is_taught_by_the_calls_of_its_turn(sidecar: Sidecar) -> None:
     """Seen to fail, with “no reason was reported”, when the report does not name its turn."""
     async with connect(f"127.0.0.1:{sidecar.port}") as sidemirror:

@@ -5,12 +5,10 @@ model see them. Nothing here raises because of the sidecar, nor because of a red
 """
 
 import asyncio
-import json
 import logging
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, is_dataclass
 from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -22,6 +20,7 @@ from sidemirror_client.advice import advice_text
 from sidemirror_client.background import BACKGROUND
 from sidemirror_client.client import Sidemirror, connect
 from sidemirror_client.failing import may_have_failed
+from sidemirror_client.text import as_text, sendable
 from sidemirror_client.turn import Goal, Started
 
 __all__ = [
@@ -107,7 +106,7 @@ class _Shared:
         if redact is not None and text:
             left: object = _tried("redact", redact, text, None)
             text = left if isinstance(left, str) else "[not reported: the redactor failed]"
-        return _sendable(text)
+        return sendable(text)
 
 
 class Run:
@@ -299,16 +298,6 @@ def first_to_watch(run_id: str, begin: Callable[[], Run]) -> Run | None:
     return run
 
 
-def as_text(value: Any) -> str:
-    """A text as it is, everything else as JSON; what JSON cannot say, such as a circle, as Python shows it."""
-    if isinstance(value, str):
-        return value
-    try:
-        return json.dumps(value, default=_fields, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return repr(value)
-
-
 def error_of(done: "asyncio.Task[Any]") -> BaseException | None:
     """What a task that is done has raised, or that it was cancelled; None if neither."""
     return asyncio.CancelledError() if done.cancelled() else done.exception()
@@ -320,13 +309,6 @@ def waited(work: Coroutine[Any, Any, T], nothing: T) -> T:
         work.close()
         return nothing
     return BACKGROUND.start(work).result()
-
-
-def _fields(value: Any) -> Any:
-    """What is said of an object in JSON: the fields of a pydantic model or of a dataclass, else what `str` says."""
-    if callable(dump := getattr(value, "model_dump", None)):
-        return dump(mode="json")
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
 
 
 def _judged(judge: Callable[[str], common_pb2.TaskOutcome | bool | None], answer: str) -> common_pb2.TaskOutcome:
@@ -354,9 +336,4 @@ def _id(text: str | None) -> str:
 
 
 def _name(text: str) -> str:
-    return _sendable(text[:256])
-
-
-def _sendable(text: str) -> str:
-    """The text with `?` for each half character, as in a file name that is no UTF-8: none of them can be sent."""
-    return text.encode(errors="replace").decode()
+    return sendable(text[:256])

@@ -19,6 +19,7 @@ from sidemirror_client.delivery import Delivery
 from sidemirror_client.link import FIRST_PAUSE_S, Link
 from sidemirror_client.losses import Losses
 from sidemirror_client.problem import is_refused
+from sidemirror_client.text import sendable
 from sidemirror_client.turn_queue import Queue, cut
 
 T = TypeVar("T")
@@ -105,15 +106,16 @@ class TurnParts:
             BACKGROUND.soon(self._delivery.wake)
         return event.event_id
 
-    def tool_called(self, name: str, arguments: str = "", *, call_id: str = "") -> str:
-        """Reports a call of a tool; `arguments` are JSON or any text. `call_id`: needed where calls overlap; the result
-        repeats it. Returns the event's id."""
-        return self.report(tool_called=pb.ToolCalled(call_id=call_id, name=name, arguments=_sendable(arguments)))
+    def tool_called(self, name: str, arguments: object = "", *, call_id: str = "") -> str:
+        """Reports a call of a tool. `arguments`: a text is reported as it is, everything else as JSON. `call_id`:
+        needed where calls overlap; the result repeats it. Returns the event's id."""
+        return self.report(tool_called=pb.ToolCalled(call_id=call_id, name=name, arguments=sendable(arguments)))
 
-    def tool_returned(self, content: str, is_error: bool = False, *, call_id: str = "") -> str:
-        """Reports what a tool returned; `is_error`: the tool reported a failure. `call_id`: empty means the last call
-        that is open. Returns the event's id."""
-        returned = pb.ToolReturned(call_id=call_id, content=_sendable(content), is_error=is_error)
+    def tool_returned(self, content: object, is_error: bool = False, *, call_id: str = "") -> str:
+        """Reports what a tool returned. `content`: a text is reported as it is, an exception as its type and message,
+        everything else as JSON. `is_error`: the tool reported a failure. `call_id`: empty means the last call that is
+        open. Returns the event's id."""
+        returned = pb.ToolReturned(call_id=call_id, content=sendable(content), is_error=is_error)
         return self.report(tool_returned=returned)
 
     def finish(
@@ -150,7 +152,7 @@ class TurnParts:
             return
         goal = self._goal
         if goal is not None and isinstance(error, Exception):
-            goal = {**goal, "error": goal.get("error") or _sendable(f"{type(error).__name__}: {error}")}
+            goal = {**goal, "error": goal.get("error") or sendable(error)}
         self.finish(_UNSPECIFIED if error is None else common_pb2.TASK_OUTCOME_ERROR, goal=goal)
 
     def begin(
@@ -398,11 +400,6 @@ def _goal_report(goal: Goal, outcome: common_pb2.TaskOutcome, turn_id: str) -> g
 
 def _now_s() -> float:
     return BACKGROUND.loop.time()
-
-
-def _sendable(text: str) -> str:
-    """The text without halves of surrogate pairs, such as `os.fsdecode` makes: protobuf refuses them."""
-    return text.encode(errors="replace").decode()
 
 
 def _copy(event: pb.TurnEvent) -> pb.TurnEvent:

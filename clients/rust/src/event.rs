@@ -7,14 +7,14 @@ pub fn of(kind: Kind) -> TurnEvent {
     TurnEvent { kind: Some(kind), ..Default::default() }
 }
 
-/// A tool was called.
-pub fn tool_called(name: impl Into<String>, arguments: impl Into<String>) -> TurnEvent {
-    of(Kind::ToolCalled(ToolCalled { name: name.into(), arguments: arguments.into(), ..Default::default() }))
+/// A tool was called with these arguments: a text, or JSON such as a `serde_json::Value`.
+pub fn tool_called(name: impl Into<String>, arguments: impl ToString) -> TurnEvent {
+    of(Kind::ToolCalled(ToolCalled { name: name.into(), arguments: arguments.to_string(), ..Default::default() }))
 }
 
 /// A tool has answered; `is_error`: it reported a failure.
-pub fn tool_returned(content: impl Into<String>, is_error: bool) -> TurnEvent {
-    of(Kind::ToolReturned(ToolReturned { content: content.into(), is_error, ..Default::default() }))
+pub fn tool_returned(content: impl ToString, is_error: bool) -> TurnEvent {
+    of(Kind::ToolReturned(ToolReturned { content: content.to_string(), is_error, ..Default::default() }))
 }
 
 /// A tool has answered: with what, or with which failure.
@@ -26,8 +26,8 @@ pub fn tool_result(result: &Result<impl ToString, impl ToString>) -> TurnEvent {
 }
 
 /// The tool that was called last never returned.
-pub fn tool_failed(error: impl Into<String>) -> TurnEvent {
-    of(Kind::ToolFailed(ToolFailed { error: error.into(), ..Default::default() }))
+pub fn tool_failed(error: impl ToString) -> TurnEvent {
+    of(Kind::ToolFailed(ToolFailed { error: error.to_string(), ..Default::default() }))
 }
 
 /// The event as one of a call that overlaps with others. Without the call's id, what returns belongs to the last call that is
@@ -65,8 +65,10 @@ mod tests {
         };
         assert_eq!(of_call("c", tool_result(&Ok::<_, String>(41))), returned("41", false));
         assert_eq!(of_call("c", tool_result(&Err::<u8, _>("no such table"))), returned("no such table", true));
-        let called = ToolCalled { call_id: "c".into(), name: "t".into(), ..Default::default() };
-        assert_eq!(of_call("c", tool_called("t", "")), of(Kind::ToolCalled(called)));
+        let arguments = serde_json::json!({ "id": 1 });
+        let text = r#"{"id":1}"#.into();
+        let called = ToolCalled { call_id: "c".into(), name: "t".into(), arguments: text, ..Default::default() };
+        assert_eq!(of_call("c", tool_called("t", &arguments)), of(Kind::ToolCalled(called)));
         let failed = ToolFailed { call_id: "c".into(), error: "gone".into() };
         assert_eq!(of_call("c", tool_failed("gone")), of(Kind::ToolFailed(failed)));
         assert_eq!(of_call("c", user_message("hello")), user_message("hello"));

@@ -12,6 +12,7 @@ import { ThinkingConfigSchema } from "@sidemirror/api/v1/thinking";
 import type { Checked } from "./adapterSettings.js";
 import { adviceText } from "./advice.js";
 import type { EventInit } from "./queue.js";
+import { asText } from "./text.js";
 import type { Turn } from "./turn.js";
 
 export { checked, type Checked, type Level, type Settings } from "./adapterSettings.js";
@@ -208,16 +209,6 @@ function told({ redact }: Checked, text: string): string {
   if (!redact || text === "") return text;
   const left: unknown = tried(redact, text, undefined);
   return typeof left === "string" ? left : "[not reported: the redactor failed]";
-}
-
-/** A text as it is, everything else as JSON; what JSON cannot say, such as a circle, as JavaScript shows it. */
-function asText(value: unknown): string {
-  if (typeof value === "string") return value;
-  try {
-    return JSON.stringify(value) ?? "null";
-  } catch {
-    return String(value);
-  }
 }
 
 /** What the SDK tells the model of an error. */

@@ -25,6 +25,20 @@ export function fitted<S extends DescMessage>(schema: S, given: MessageInitShape
   return [message, toBinary(schema, message).length];
 }
 
+/**
+ * A text as it is, an `Error` as its name and message, everything else as JSON; what JSON cannot say, such as a circle, as
+ * JavaScript shows it.
+ */
+export function asText(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (value instanceof Error) return String(value);
+  try {
+    return JSON.stringify(value) ?? "null";
+  } catch {
+    return String(value);
+  }
+}
+
 function fit(message: object): void {
   for (const [name, value] of Object.entries(message)) {
     if (typeof value === "object" && value !== null) fit(value);

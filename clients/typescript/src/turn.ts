@@ -12,7 +12,7 @@ import { FIRST_PAUSE_MS } from "./link.js";
 import type { Losses } from "./losses.js";
 import { corrected, isRefusedStream } from "./problem.js";
 import { Queue, type EventInit } from "./queue.js";
-import { fitted } from "./text.js";
+import { asText, fitted } from "./text.js";
 
 const PLAN_MS = 1_000;
 const SUMMARY_MS = 1_000;
@@ -131,14 +131,17 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
     return id;
   }
 
-  /** Reports that a tool was called. */
-  toolCalled(name: string, args: string): string {
-    return this.report({ kind: { case: "toolCalled", value: { name, arguments: args } } });
+  /** Reports that a tool was called. `args`: a text is reported as it is, everything else as JSON. */
+  toolCalled(name: string, args: unknown = ""): string {
+    return this.report({ kind: { case: "toolCalled", value: { name, arguments: asText(args) } } });
   }
 
-  /** Reports a tool's result; `isError`: the tool reported a failure. */
-  toolReturned(content: string, isError = false): string {
-    return this.report({ kind: { case: "toolReturned", value: { content, isError } } });
+  /**
+   * Reports a tool's result. `content`: a text is reported as it is, an `Error` as its name and message, everything else as
+   * JSON. `isError`: the tool reported a failure.
+   */
+  toolReturned(content: unknown, isError = false): string {
+    return this.report({ kind: { case: "toolReturned", value: { content: asText(content), isError } } });
   }
 
   /**

@@ -150,6 +150,26 @@ test("addresses", () => {
   }
 });
 
+/** Seen to fail the agent, with a FieldError, when only texts are taken. */
+test("arguments and results are reported as an agent has them", async () => {
+  const there = await standIn();
+  const sidemirror = connect({ address: there.address });
+  const turn = sidemirror.beginTurn();
+  turn.toolCalled("look", { city: "Köln", days: [1, 2] });
+  turn.toolReturned({ rate: 0.92 });
+  turn.toolCalled("look");
+  turn.toolReturned(new RangeError("no rate"), true);
+  turn.finish(TaskOutcome.PARTIAL);
+  assert.ok(await sidemirror.flush(10_000));
+  const texts = there.events.map(({ kind }) =>
+    kind.case === "toolCalled" ? kind.value.arguments : kind.case === "toolReturned" ? kind.value.content : undefined,
+  );
+  const called = '{"city":"Köln","days":[1,2]}';
+  assert.deepEqual(texts.slice(1, -1), [called, '{"rate":0.92}', "", "RangeError: no rate"]);
+  await sidemirror.close();
+  there.stop();
+});
+
 /** Seen to fail when a wait leaves its listener behind. */
 test("nothing is left of two thousand turns, a hundred at once", async () => {
   const there = await standIn();
