@@ -16,6 +16,7 @@ from sidemirror_server.rpc.boundary.admission import Admission
 from sidemirror_server.rpc.sidecar.info import StoreFacts
 from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.recorder import Recorder
+from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.store_clock import StoreClock
 from sidemirror_server.vocabulary.telemetry import METER, STORE
 from sidemirror_server.vocabulary.traffic import Traffic
@@ -76,6 +77,7 @@ def gauges(
     stores: Sequence[StoreFacts],
     clock: StoreClock,
     traffic: Traffic,
+    own_clock: Clock,
 ) -> Iterable[Gauge]:
     """The gauges, which are read when metrics are collected; counters are elsewhere."""
     loop = asyncio.get_running_loop()
@@ -108,6 +110,12 @@ def gauges(
             "1",
             "1 when the store answered when it was asked last.",
             lambda: [(int(store.is_available()), {"store": store.kind}) for store in stores],
+        ),
+        (
+            "sidemirror.clock",
+            "s",
+            "What time it is by this machine's clock, since 1970-01-01T00:00:00Z.",
+            lambda: [(own_clock.now_us() / 1e6, {})],
         ),
         (
             "sidemirror.store.clock.ahead",

@@ -57,19 +57,20 @@ def test_a_folder_that_is_not_made_yet_is_well_and_stays_unmade(tmp_path: Path) 
 
 
 def test_a_slow_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And it is timed without leaving anything. Seen to fail without the finding."""
+    """From 0.1 s on, where SidemirrorStoreSlow fires; and it is timed without leaving anything. Seen to fail when a
+    quarter of a second is asked for."""
     (tmp_path / "data").mkdir(mode=0o700)
     assert wrong(tmp_path) == []
     keeps = os.fsync
 
     def slowly(file: int) -> None:
-        time.sleep(0.3)
+        time.sleep(0.11)
         keeps(file)
 
     monkeypatch.setattr("sidemirror_server.storage.sqlite.examine.os.fsync", slowly)
     (slow,) = wrong(tmp_path)
     assert slow.subject == "store"
-    assert slow.found.startswith("the disk takes 3")
+    assert slow.found.startswith("the disk takes 1")
     assert list((tmp_path / "data").iterdir()) == []
 
 

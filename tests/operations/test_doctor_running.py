@@ -15,6 +15,7 @@ from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.operations import clock_check
 from sidemirror_server.operations.clock_check import check_clock
 from sidemirror_server.operations.finding import Finding
+from sidemirror_server.operations.moments import second
 from sidemirror_server.operations.running_check import check_running
 from sidemirror_server.vocabulary.clock import SystemClock
 from tests.faults.clocks import SetClock
@@ -61,7 +62,12 @@ def test_a_store_that_is_lost_or_away(store: pb.StoreInfo, said: str) -> None:
 
 @pytest.mark.parametrize(
     ("ahead_s", "said"),
-    [(7_200, "7,200 s ahead of this command's"), (-90, "90 s behind this command's"), (4, ""), (-4, "")],
+    [
+        (7_200, "7,200 s ahead of this command's: it is 2027-01-15 10:00:00 UTC there"),
+        (-90, "90 s behind this command's: it is 2027-01-15 07:58:30 UTC there"),
+        (4, ""),
+        (-4, ""),
+    ],
 )
 def test_a_clock_that_is_not_this_commands(ahead_s: int, said: str) -> None:
     told = info()
@@ -197,7 +203,8 @@ async def test_a_clock_that_is_two_hours_ahead(tmp_path: Path) -> None:
     async with running(tmp_path, clock=SetClock(now_us + 7_200_000_000)) as served:
         examination = await asyncio.to_thread(found, tmp_path, address=served.address, clock_us=now_us)
     clocks = [(one.ok, one.found) for one in examination.findings if one.subject == "clock"]
-    assert clocks == [(False, f"the clock of the sidecar at {served.address} is 7,200 s ahead of this command's")]
+    differs = f"the clock of the sidecar at {served.address} is 7,200 s ahead of this command's"
+    assert clocks == [(False, f"{differs}: it is {second(now_us + 7_200_000_000)} there")]
 
 
 async def test_a_cap_that_is_too_small_for_a_question(tmp_path: Path) -> None:

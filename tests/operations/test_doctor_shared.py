@@ -12,6 +12,7 @@ import pytest
 
 from sidemirror_server.operations.doctor import examine
 from sidemirror_server.operations.finding import Finding
+from sidemirror_server.operations.moments import second
 from sidemirror_server.storage.postgres.migrate import migrate, read_migrations
 from sidemirror_server.vocabulary.clock import SystemClock
 from tests.acceptance import product
@@ -128,10 +129,13 @@ async def test_too_few_connections(databases: Databases, name: str, tmp_path: Pa
 async def test_clocks_that_differ(databases: Databases, name: str, tmp_path: Path) -> None:
     behind_us = SystemClock().now_us() + 3_600_000_000
     (finding,) = await wrong(tmp_path, databases.cluster.url("sidecar", name), clock_us=behind_us)
-    assert (finding.subject, finding.found) == ("clock", "the database's clock is 3,600 s behind")
+    assert finding.subject == "clock"
+    assert finding.found.startswith("the database's clock is 3,600 s behind: it is 20")
+    assert finding.found.endswith(f" UTC there, and {second(behind_us)} by this machine's")
     day_behind_us = behind_us + 86_400 * 1_000_000
     (finding,) = await wrong(tmp_path, databases.cluster.url("sidecar", name), clock_us=day_behind_us)
-    assert finding.found == "the database's clock is 90,000 s behind; sidecars remove nothing meanwhile"
+    assert finding.found.startswith("the database's clock is 90,000 s behind: ")
+    assert finding.found.endswith("; sidecars remove nothing meanwhile")
 
 
 @pytest.mark.skipif(found() is None, reason="PgBouncer is not installed (apt-get install pgbouncer)")

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -95,6 +96,7 @@ def test_every_promise_has_its_figure(scrape: str) -> None:
     assert found["sidemirror_store_available"] == 1
     assert found["sidemirror_backlog_bytes"] == found["sidemirror_durable_lag_seconds"] == 0
     assert found["sidemirror_streams_open"] == 0
+    assert found["sidemirror_clock_seconds"] == pytest.approx(time.time(), abs=60)
     assert labelled(scrape, "sidemirror_jobs_waiting", kind="goal_report") == 1
     assert labelled(scrape, "sidemirror_jobs_put_total", kind="goal_report") == 1
     until(lambda: labelled(scrape, "sidemirror_jobs_total", kind="goal_report", result="done") == 1)
@@ -227,7 +229,7 @@ async def test_a_clock_that_differs_from_the_database_has_its_figures() -> None:
     """None where there is no other clock, as in an embedded store."""
     machine, nothing = SetClock(), cast("Any", None)
     clock = StoreClock(machine)
-    every = {name: read for name, _, _, read in gauges(nothing, nothing, nothing, nothing, (), clock, nothing)}
+    every = {name: read for name, _, _, read in gauges(nothing, nothing, nothing, nothing, (), clock, nothing, machine)}
 
     def told() -> list[list[float]]:
         names = ("sidemirror.store.clock.ahead", "sidemirror.retention.stopped")

@@ -209,7 +209,7 @@ class Sidecar:
             ),
         )
         self._open_doors(services, boundary_of, own_clock)
-        self._open_to_view()
+        self._open_to_view(own_clock)
 
     def _conductor(
         self,
@@ -267,14 +267,14 @@ class Sidecar:
         telemetry = self._telemetry.handlers if self._telemetry else {}
         return {ERASURE: self.eraser.handle, **telemetry, **self.memory.handlers(self.gateway, own_prompts, publisher)}
 
-    def _open_to_view(self) -> None:
+    def _open_to_view(self, own_clock: Clock) -> None:
         """Turns on server reflection and metrics, if the settings allow them."""
         if answers_reflection(self._settings):
             self.server.reflect()
         if is_measured(self._settings):
             facts = self._stores.facts
             parts = (self.admission, self.conductor, self.recorder, self._queue, facts, self._clock, self._traffic)
-            observe(gauges(*parts))
+            observe(gauges(*parts, own_clock))
 
     @functools.cached_property
     def _changes(self) -> AdviceChanges:

@@ -16,6 +16,7 @@ from sidemirror_server.operations.clock_check import SUBJECT as CLOCK
 from sidemirror_server.operations.entrance_check import check_entrance
 from sidemirror_server.operations.finding import Examination, Finding
 from sidemirror_server.operations.loop import run
+from sidemirror_server.operations.moments import second
 from sidemirror_server.operations.running_check import check_running
 from sidemirror_server.settings import (
     BadSettings,
@@ -32,8 +33,6 @@ from sidemirror_server.vocabulary.clock import Clock, SystemClock
 _MIB = 1024 * 1024
 # With less free space a busy agent may fill the disk within an hour. Chosen here: 4 times the bound of the WAL.
 _LITTLE_ROOM_BYTES = 256 * _MIB
-# From here on the alert SidemirrorStoreSlow fires, and turns wait for the disk.
-_SLOW_DISK_S = 0.25
 # If clocks differ by this much, a sidecar removes no records (vocabulary/store_clock.py).
 _DAY_US = 24 * 3600 * 1_000_000
 
@@ -82,7 +81,9 @@ def _models(settings: Settings) -> Iterable[Finding]:
         asked_for = ", ".join(check.purposes)
         found = f"{check.provider} {check.model} ({asked_for}): "
         if not check.ok:
-            advice = "see the settings model__provider, model__name, model__base_url and the key"
+            advice = (
+                "see the settings model__provider, model__name, model__base_url and the key; --egress names its address"
+            )
             yield Finding("model", ok=False, found=f"{found}{check.status.value}, {check.detail}", advice=advice)
             continue
         cost = "" if check.usage is None or check.usage.cost_usd is None else f", {check.usage.cost_usd:.6f} USD"
@@ -150,9 +151,11 @@ def _shared(settings: Settings, clock: Clock, answered: list[AskedAddress]) -> I
         yield Finding("store", ok=True, found=found, advice=advice)
     if abs(store.clock_ahead_us) > AHEAD_US:
         seconds = f"{abs(store.clock_ahead_us) / 1e6:,.0f} s {'ahead' if store.clock_ahead_us > 0 else 'behind'}"
-        advice = "set the machines' clocks, and keep them in step"
+        advice = "set the one that is wrong, and keep machines in step (NTP)"
         removes = "; sidecars remove nothing meanwhile" if abs(store.clock_ahead_us) >= _DAY_US else ""
-        yield Finding(CLOCK, ok=False, found=f"the database's clock is {seconds}{removes}", advice=advice)
+        now_us = clock.now_us()
+        times = f"it is {second(now_us + store.clock_ahead_us)} there, and {second(now_us)} by this machine's"
+        yield Finding(CLOCK, ok=False, found=f"the database's clock is {seconds}: {times}{removes}", advice=advice)
     yield from (at.state for at in answered)
     yield check_clock(0, clock.now_us())
 
@@ -185,7 +188,7 @@ def _embedded(settings: Settings, clock: Clock, found: list[AskedAddress]) -> It
     if store.free_bytes < _LITTLE_ROOM_BYTES:
         room = msgspec.structs.replace(room, ok=False, advice="make room, or choose another data_dir")
     yield room
-    if store.write_s is not None and store.write_s >= _SLOW_DISK_S:
+    if store.write_s is not None and store.is_slow:
         found_slow = f"the disk takes {store.write_s * 1000:,.0f} ms to keep 4 KiB"
         advice = "see what else writes to it (iostat -x), and whether it is a network disk; or choose another data_dir"
         yield Finding("store", ok=False, found=found_slow, advice=advice)

@@ -17,6 +17,11 @@ def minute(at_us: int) -> str:
     return f"{datetime.fromtimestamp(at_us / 1e6, UTC):%Y-%m-%d %H:%M} UTC"
 
 
+def second(at_us: int) -> str:
+    """A time to the second, with its zone."""
+    return f"{datetime.fromtimestamp(at_us / 1e6, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
 def moment_in(text: str, now_us: int) -> tuple[int, int] | None:
     """A time in microseconds since the epoch, and how long what the text names lasts: a day, a minute, a second or the
     last digit of its fraction. None if the text is no time, or one before 1970."""

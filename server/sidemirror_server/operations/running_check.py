@@ -6,7 +6,7 @@ from google.protobuf.duration_pb2 import Duration
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror_server.operations.finding import Finding
-from sidemirror_server.operations.moments import minute
+from sidemirror_server.operations.moments import minute, second
 from sidemirror_server.operations.shown import name_of, plain
 
 # How far two clocks may differ. Synchronised ones differ by less, and an answer takes 2 s at most.
@@ -45,7 +45,8 @@ def _clocks(info: pb.GetServerInfoResponse, address: str, now_us: int) -> Iterat
         if abs(ahead_us) > _DIFFER_US:
             differs = f"{abs(ahead_us) / 1e6:,.0f} s {'ahead of' if ahead_us > 0 else 'behind'} this command's"
             advice = "set the clock that is wrong, and keep it in step"
-            yield Finding("clock", ok=False, found=f"the clock of the sidecar at {address} is {differs}", advice=advice)
+            found = f"the clock of the sidecar at {address} is {differs}: it is {second(now_us + ahead_us)} there"
+            yield Finding("clock", ok=False, found=found, advice=advice)
     if info.store_clock.doubt:
         found = f"the sidecar at {address} removes nothing: {plain(info.store_clock.doubt)}"
         yield Finding("clock", ok=False, found=found, advice="set the clock if it is still wrong, then restart it")

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from sidemirror_server.storage.sqlite.database import FILE_NAME
+from sidemirror_server.storage.sqlite.disk_pace import SLOW_S
 from sidemirror_server.storage.sqlite.folder import (
     file_system_of,
     open_to_others,
@@ -50,6 +51,11 @@ class Examined(msgspec.Struct, frozen=True):
     open_to_others: tuple[tuple[Path, str], ...] = ()
     replaceable_in: tuple[tuple[Path, str], ...] = ()
     write_s: float | None = None
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether agents wait for the disk."""
+        return self.write_s is not None and self.write_s >= SLOW_S
 
 
 def examine(folder: Path) -> Examined:

@@ -25,6 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sidemirror_server.storage.sqlite.disk_pace import DiskPace
 from sidemirror_server.storage.sqlite.failures import store_failure
 from sidemirror_server.storage.sqlite.group import (
     Alike,
@@ -94,6 +95,7 @@ class GroupWriter:
         self.has_failed = False  # whether the last group failed, or the disk is still full
         self._was_full = False
         self._outage = Outage(_log, "sqlite_group_failed", "sqlite_writes_again", SystemClock())
+        self._pace = DiskPace(SystemClock())
         self._closed: asyncio.Future[None] | None = None
         self._pause: asyncio.TimerHandle | None = None
         self._under_way = threading.Lock()  # held while the thread runs a step
@@ -181,8 +183,8 @@ class GroupWriter:
                 raise
         else:
             self._hand_over(
-                partial(connection.execute, "COMMIT"),
-                lambda _: self._group_durable(outcomes),
+                partial(_commit, connection),
+                lambda took_s: self._committed_in(took_s, outcomes),
                 partial(self._group_failed, calls),
             )
 
@@ -212,6 +214,10 @@ class GroupWriter:
 
     def _run_beside(self, calls: list[WriteCall]) -> None:
         self._hand_over(partial(self._run_whole, calls), self._group_durable, partial(self._group_failed, calls))
+
+    def _committed_in(self, took_s: float, outcomes: list[WriteOutcome]) -> None:
+        self._pace.took(took_s)
+        self._group_durable(outcomes)
 
     def _group_durable(self, outcomes: list[WriteOutcome]) -> None:
         try:
@@ -350,6 +356,13 @@ class _Patience:
 
     def __exit__(self, *_: object) -> None:
         self._connection.execute("PRAGMA busy_timeout = 0")
+
+
+def _commit(connection: sqlite3.Connection) -> float:
+    """How long the disk took, in seconds."""
+    began_s = time.perf_counter()
+    connection.execute("COMMIT")
+    return time.perf_counter() - began_s
 
 
 def _size(file: Path) -> int:
