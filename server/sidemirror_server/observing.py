@@ -94,7 +94,7 @@ def gauges(
         (
             "sidemirror.loop.busy",
             "1",
-            "For which part of the time the server's loop computed when calls came last; every call takes turns on it.",
+            "For which part of the time the loop, on which calls take turns, computed or waited for a CPU.",
             lambda: [(traffic.busy_ratio(), {})],
         ),
         ("sidemirror.tasks", "{task}", "Tasks of the server's loop.", lambda: [(len(asyncio.all_tasks(loop)), {})]),

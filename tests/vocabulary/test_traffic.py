@@ -2,7 +2,10 @@
 
 import logging
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,10 +23,10 @@ class Loop:
 
     def __init__(self) -> None:
         self.clock = SetClock()
-        self.cpu_s = 0.0
-        self.traffic = Traffic(self.clock, lambda: self.cpu_s)
+        self.cpu_s, self.cpu_wait_s = 0.0, 0.0
+        self.traffic = Traffic(self.clock, lambda: (self.cpu_s, self.cpu_wait_s))
 
-    def run(self, seconds: int, *, busy: float = 0.0, call_s: float = 0.0) -> None:
+    def run(self, seconds: int, *, busy: float = 0.0, cpu_wait: float = 0.0, call_s: float = 0.0) -> None:
         """Of ten messages a second nine are loud."""
         for _ in range(seconds):
             for number in range(10):
@@ -31,6 +34,7 @@ class Loop:
                 self.traffic.took(call_s)
             self.clock.advance(1.0)
             self.cpu_s += busy
+            self.cpu_wait_s += cpu_wait
 
 
 @pytest.fixture(autouse=True)
@@ -89,8 +93,10 @@ def test_how_busy_the_loop_is() -> None:
     """Nothing is known of a time in which nobody sends. Seen to fail when the last look counts for ever."""
     loop = Loop()
     assert loop.traffic.busy_ratio() == 0
-    loop.run(25, busy=0.4)
+    loop.run(25, busy=0.3, cpu_wait=0.1)
     assert loop.traffic.busy_ratio() == pytest.approx(0.4)
+    loop.run(25, busy=0.3, cpu_wait=0.75)
+    assert loop.traffic.busy_ratio() == 1
     loop.clock.advance(60.0)
     assert loop.traffic.busy_ratio() == 0
 
@@ -110,6 +116,30 @@ def test_while_others_suffer_the_log_names_who_sends_most(
     assert line["sessions"] == [{"tenant_id": "acme", "project_id": "shop", "session_id": "s-7", "count": 12}]
     loop.run(45)
     assert [line["message"] for line in told(caplog)] == ["sidecar_busy", "sidecar_not_busy"]
+
+
+def test_a_loop_without_a_cpu_is_busy(caplog: pytest.LogCaptureFixture) -> None:
+    """As on a full node. Seen to fail when its computing alone counts, of which there is little then."""
+    loop = Loop()
+    loop.run(45, busy=0.3, cpu_wait=0.6)
+    (line,) = told(caplog)
+    assert (line["message"], line["busy"], line["cpu_wait"]) == ("sidecar_busy", pytest.approx(0.9, abs=0.01), 0.6)
+
+
+def test_a_thread_that_waits_for_its_cpu_knows_it() -> None:
+    """Four threads of processes on one CPU. Seen to fail with the computing alone."""
+    if not Path("/proc/thread-self/schedstat").exists():
+        pytest.skip("this system does not tell how long a thread waits for a CPU")
+    one = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})"
+    spin = "import time; until = time.monotonic() + 2\nwhile time.monotonic() < until: pass"
+    use = f"from sidemirror_server.vocabulary.clock import thread_use_s\n{spin}\nprint(*thread_use_s())"
+    others = [subprocess.Popen([sys.executable, "-c", f"{one}\n{spin}"]) for _ in range(3)]
+    asked = subprocess.run([sys.executable, "-c", f"{one}\n{use}"], capture_output=True, check=True, text=True)
+    for other in others:
+        other.wait()
+    computed_s, waited_s = map(float, asked.stdout.split())
+    assert waited_s > 0.5
+    assert computed_s + waited_s == pytest.approx(2, abs=1.5)
 
 
 def test_while_nobody_suffers_there_is_no_line(caplog: pytest.LogCaptureFixture) -> None:

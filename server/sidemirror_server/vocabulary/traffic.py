@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from sidemirror_server.vocabulary.clock import Clock, thread_cpu_s
+from sidemirror_server.vocabulary.clock import Clock, thread_use_s
 from sidemirror_server.vocabulary.outage import Outage
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -22,8 +22,9 @@ PERIOD_S = 60.0
 _COUNTED = 256
 # How many senders a caller is told of, and how many a line of the log names.
 TOLD, _NAMED = 10, 3
-# How often the account looks whether anybody suffers, and from where on somebody does: the loop computes for this part
-# of the time, or its plain calls take this long in the mean, which is where SidemirrorCallsSlow begins.
+# How often the account looks whether anybody suffers, and from where on somebody does: the loop computes or waits for a
+# CPU for this part of the time, or its plain calls take this long in the mean, which is where SidemirrorCallsSlow
+# begins.
 _LOOK_S = 10.0
 _BUSY = 0.8
 _SLOW_S = 0.25
@@ -85,14 +86,14 @@ class _Period:
 class Traffic:
     """The account of one process."""
 
-    def __init__(self, clock: Clock, cpu_s: Callable[[], float] = thread_cpu_s) -> None:
-        """`cpu_s`: seconds for which the thread of the event loop has computed."""
+    def __init__(self, clock: Clock, use_s: Callable[[], tuple[float, float]] = thread_use_s) -> None:
+        """`use_s`: seconds for which the thread of the event loop has computed, and waited for a CPU."""
         self._clock = clock
-        self._cpu_s = cpu_s
+        self._use_s = use_s
         self._period = _Period(clock.monotonic_s())
         self._last: _Period | None = None
         self._outage = Outage(_log, "sidecar_busy", "sidecar_not_busy", clock)
-        self._looked_s, self._looked_cpu_s = self._period.began_s, cpu_s()
+        self._looked_s, self._used_s = self._period.began_s, use_s()
         self._calls, self._took_s = 0, 0.0
         self._busy = 0.0
 
@@ -119,8 +120,8 @@ class Traffic:
         waits_s[token] = waits_s.get(token, 0.0) + seconds
 
     def busy_ratio(self) -> float:
-        """For which part of the time the loop computed when it was looked at last, 0 to 1; 0 after a silence. It may be
-        called on any thread."""
+        """For which part of the time the loop computed or waited for a CPU when it was looked at last, 0 to 1; 0
+        after a silence. Any thread may call it."""
         return self._busy if self._clock.monotonic_s() - self._looked_s < 2 * _LOOK_S else 0.0
 
     def told(self) -> TrafficTold:
@@ -146,10 +147,11 @@ class Traffic:
 
     def _look(self, now_s: float) -> None:
         """Says who sends most while the sidecar can hardly keep up."""
-        looked_s, cpu_s = now_s - self._looked_s, self._cpu_s()
-        busy = (cpu_s - self._looked_cpu_s) / looked_s
+        looked_s, used_s = now_s - self._looked_s, self._use_s()
+        cpu_wait = (used_s[1] - self._used_s[1]) / looked_s
+        busy = min(1.0, (used_s[0] - self._used_s[0]) / looked_s + cpu_wait)
         mean_s = self._took_s / self._calls if self._calls >= _CALLS else 0.0
-        self._looked_s, self._looked_cpu_s = now_s, cpu_s
+        self._looked_s, self._used_s = now_s, used_s
         self._calls, self._took_s = 0, 0.0
         self._busy = busy
         told = self.told()
@@ -158,6 +160,7 @@ class Traffic:
             self._outage.failed(
                 {
                     "busy": round(busy, 2),
+                    "cpu_wait": round(cpu_wait, 2),
                     "mean_call_s": round(mean_s, 3),
                     "seconds": round(told.period_s, 1),
                     "messages": told.messages,
