@@ -10,7 +10,7 @@ import pytest
 from sidemirror_server.assembly import looks as of_looks
 from sidemirror_server.assembly import upkeep
 from sidemirror_server.assembly.looks import QUIET_S, Look, Looks, Rhythm
-from sidemirror_server.vocabulary.errors import StoreUnavailable
+from sidemirror_server.vocabulary.errors import LostClaim, SidemirrorError, StoreFull, StoreUnavailable
 from tests.faults.waiting import until
 
 
@@ -105,22 +105,32 @@ async def test_use_is_noticed_and_quiet_closes_connections(monkeypatch: pytest.M
         await asyncio.gather(running, return_exceptions=True)
 
 
-async def test_a_store_that_is_away_is_asked_again_and_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
-    """Seen to fail when the error ends `run`."""
+@pytest.mark.parametrize(
+    ("error", "level"),
+    [
+        (StoreUnavailable(store="postgres", reason="away"), logging.INFO),
+        (StoreFull(store="sqlite", reason="full"), logging.INFO),
+        (LostClaim(job_id="j", token=1), logging.WARNING),
+    ],
+)
+async def test_what_fails_is_asked_again_and_told_of_once(
+    error: SidemirrorError, level: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The store warns of its outage itself. Seen to fail when the error ends `run`, and when each look warns of it."""
     asked = [0]
 
     async def ask() -> bool:
         asked[0] += 1
         if asked[0] < 5:
-            raise StoreUnavailable(store="postgres", reason="away")
+            raise error
         return False
 
     looks = Looks([Look("jobs", ask, 0.005, 0.01)], lambda: 0, lambda: None)
-    with caplog.at_level(logging.WARNING):
+    with caplog.at_level(logging.INFO):
         running = asyncio.create_task(looks.run())
         try:
             await until(lambda: asked[0] > 6)
         finally:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
-    assert [record.message for record in caplog.records] == ["look_failed"]
+    assert [(record.message, record.levelno) for record in caplog.records] == [("look_failed", level)]

@@ -191,12 +191,17 @@ async def test_one_that_stops_answering_costs_a_second_and_then_nothing(
         assert await database.ask("PING") == b"PONG"
 
 
-async def test_one_that_nobody_asks_is_known_to_be_away(own_server: RedisServer) -> None:
+async def test_one_that_nobody_asks_is_known_to_be_away(
+    own_server: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And told of once, with the reason. Seen to fail without it."""
     async with opened(own_server.url) as database:
         own_server.kill()
         await until(lambda: not database.is_available(), within_s=60)
         await asyncio.to_thread(own_server.start)
         await until(database.is_available, within_s=60)
+    away = [vars(line) for line in caplog.records if line.message == "store_away"]
+    assert [line.get("reason") for line in away] == ["ConnectionError"]
 
 
 async def test_a_restart_and_an_eviction_may_have_lost_something(

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from sidemirror_server.vocabulary.errors import SidemirrorError
+from sidemirror_server.vocabulary.errors import SidemirrorError, StoreFull, StoreUnavailable
 
 _log = logging.getLogger(__name__)
 
@@ -103,11 +103,12 @@ class Looks:
 
     async def _ask(self, look: Look) -> bool:
         """Whether something came of it. A store that is away is asked again soon: it refuses without being asked. Warns
-        of the first failure in a row only."""
+        of the first failure in a row only, and not of a store's, which has one line for all that meet it."""
         try:
             came_of_it = await look.ask()
         except SidemirrorError as error:
-            level = logging.DEBUG if look in self._failed else logging.WARNING
+            first = logging.INFO if isinstance(error, StoreUnavailable | StoreFull) else logging.WARNING
+            level = logging.DEBUG if look in self._failed else first
             _log.log(level, "look_failed", extra={"look": look.name, "reason": str(error)})
             self._failed.add(look)
             return True

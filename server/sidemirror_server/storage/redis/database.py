@@ -132,7 +132,7 @@ class RedisDatabase:
                 raise refused from exc
             if isinstance(exc, raised.ResponseError):
                 raise
-            _log.warning("store_away", extra={"store": "redis"})
+            _tell_away(exc)
 
     async def close(self) -> None:
         """Closes every connection; commands in progress fail."""
@@ -225,7 +225,7 @@ class RedisDatabase:
             raise
         except Exception as exc:
             if meaning_of(exc) is RedisFailureKind.AWAY:
-                self._failed()
+                self._failed(exc)
             failure = store_failure(exc)
             if failure is None:
                 raise
@@ -237,15 +237,15 @@ class RedisDatabase:
 
     # --- attending to the server -------------------------------------------------------------------------------------
 
-    def _failed(self) -> None:
+    def _failed(self, cause: Exception) -> None:
         self._failures += 1
         if self._failures >= _AWAY_AFTER and not self._away:
-            self._went_away()
+            self._went_away(cause)
             self._look.set()
 
-    def _went_away(self) -> None:
+    def _went_away(self, cause: Exception) -> None:
         self._away = True
-        _log.warning("store_away", extra={"store": "redis"})
+        _tell_away(cause)
 
     async def _attend(self) -> None:
         while not self._closed:
@@ -262,7 +262,7 @@ class RedisDatabase:
                 self._tell_error("store_refused", str(refusal))
             except (SidemirrorError, raised.RedisError) as error:
                 if not self._away:
-                    self._went_away()
+                    self._went_away(error)
                 if isinstance(error, raised.RedisError):
                     self._tell_error("store_failed", type(error).__name__)
             else:
@@ -323,3 +323,9 @@ class RedisDatabase:
 
 # URL options for a pool or for retries. Neither is used here, so the options are ignored.
 _POOLS = {"max_connections", "retry_on_timeout", "retry_on_error", "timeout"}
+
+
+def _tell_away(cause: Exception) -> None:
+    failure = cause if isinstance(cause, SidemirrorError) else store_failure(cause)
+    reason = type(cause).__name__ if failure is None else failure.facts.get("reason", "")
+    _log.warning("store_away", extra={"store": "redis", "reason": reason})
