@@ -23,6 +23,20 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
+def test_prometheus_finds_the_sidecars_of_pods_and_of_nodes() -> None:
+    """In whatever namespace. Seen to fail with the first monitor alone: a node's sidecar was in no alert."""
+    monitors = [one for block in blocks("yaml") for one in yaml.safe_load_all(block) if one.get("kind") == "PodMonitor"]
+    node = the(kustomized(DEPLOY / "kubernetes" / "node"), "DaemonSet")["spec"]["template"]
+    agent = the(kustomized(DEPLOY / "kubernetes" / "example"), "Deployment")["spec"]["template"]
+    for pod in (node, agent):
+        labels = pod["metadata"]["labels"].items()
+        (spec,) = [one["spec"] for one in monitors if one["spec"]["selector"]["matchLabels"].items() <= labels]
+        assert spec["namespaceSelector"] == {"any": True}
+        containers = (*pod["spec"]["containers"], *pod["spec"].get("initContainers", ()))
+        ports = {port["name"]: port["containerPort"] for one in containers for port in one.get("ports", ())}
+        assert ports[spec["podMetricsEndpoints"][0]["port"]] == 9464
+
+
 def secrets_in(made: list[Any]) -> set[tuple[str, str]]:
     """Each Secret that is mounted or read, with the key that is looked for in it."""
     found: set[tuple[str, str]] = set()
@@ -161,10 +175,6 @@ def test_the_rules_for_the_operator(tmp_path: Path) -> None:
 def test_files_that_it_names() -> None:
     for path in re.findall(r"`(deploy/[\w/.-]+)`", PAGE):
         assert (DEPLOY.parent / path).exists(), path
-    # In the monitor: the port and the label of the pods.
-    assert {port["name"] for port in sidecar_of(kustomized(DEPLOY / "kubernetes" / "example"))["ports"]} >= {
-        "sm-metrics"
-    }
 
 
 def test_the_library_is_well_written(tmp_path: Path) -> None:
