@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -40,6 +41,8 @@ class _Invocation:
 
     def __init__(self) -> None:
         self.run: Run | None = None
+        # One begins it, of the calls that a resumed invocation begins with, each in a thread.
+        self.beginning = Lock()
         # How deep in the graph the agents stand whose answer is that of the turn.
         self.depth = 0
 
@@ -139,10 +142,11 @@ class SidemirrorMiddleware(AgentMiddleware[Any, Any]):
         if invocation is None:
             return None
         depth = _depth()
-        if invocation.run is None:
-            session = get_config().get("configurable", {}).get("thread_id") or ""
-            invocation.depth = depth
-            invocation.run = self._home.begin(_task(state), session_id=str(session), agent=self._agent)
+        with invocation.beginning:
+            if invocation.run is None:
+                session = get_config().get("configurable", {}).get("thread_id") or ""
+                invocation.depth = depth
+                invocation.run = self._home.begin(_task(state), session_id=str(session), agent=self._agent)
         return invocation.run.of(self._agent) if depth <= invocation.depth else invocation.run.inner(self._agent)
 
     @contextmanager

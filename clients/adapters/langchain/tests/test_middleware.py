@@ -1,6 +1,7 @@
 """The middleware with the real framework and a scripted endpoint that speaks OpenAI's Chat Completions."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -247,6 +248,29 @@ async def test_a_run_that_is_resumed_behind_advice_has_the_users_task(
     assert advised["messages"][-2].name == "sidemirror"
     assert (await made.ainvoke(approved, config))["messages"][-1].text == stories.RIGHT
     assert [turn.task for turn in sidecar.turns(3)] == [stories.TASK] * 3
+
+
+async def test_calls_that_are_resumed_at_once_are_one_turn(
+    endpoint: Endpoint, client: Client, sidecar: Sidecar
+) -> None:
+    """Each has a thread, and the first of them begins the turn, which takes a while. Seen to make a turn for each
+    thread, of which all but one never ended."""
+    endpoint.script("m", [stories.LOOK, stories.GOOD], stories.RIGHT)
+
+    def slow(text: str) -> str:
+        time.sleep(0.02)
+        return text
+
+    middleware = SidemirrorMiddleware(Settings(redact=slow), client=client)
+    made = agent_of(
+        endpoint, "m", middleware, run_sql, checkpointer=InMemorySaver(),
+        after=[HumanInTheLoopMiddleware({"run_sql": True})],
+    )  # fmt: skip
+    config, approved = {"configurable": {"thread_id": "thread-9"}}, {"decisions": [{"type": "approve"}] * 2}
+    await asyncio.to_thread(made.invoke, {"messages": [("user", stories.TASK)]}, config)
+    await asyncio.to_thread(made.invoke, Command(resume=approved), config)
+    _, after = sidecar.turns(2)
+    assert kinds(sidecar.events(after.turn_id)).count("tool_returned") == 2
 
 
 async def test_runs_at_once_have_a_turn_each(endpoint: Endpoint, client: Client, sidecar: Sidecar) -> None:
