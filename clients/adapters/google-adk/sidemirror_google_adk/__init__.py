@@ -1,12 +1,13 @@
 """Sidemirror for Google ADK: `Runner(..., plugins=[SidemirrorPlugin()])`.
 
 Every model and tool call of an invocation is reported to the sidecar, also those of its sub-agents. Lessons for the
-task stand behind the user's message, advice behind the results of the tools. ADK cannot send a final answer back to the
-model: the reason to revise one stands in the event that carries it.
+task are a part of the user's message, advice stands behind the results of the tools. ADK cannot send a final answer
+back to the model: the reason to revise one stands in the event that carries it.
 """
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -87,12 +88,13 @@ class SidemirrorPlugin(BasePlugin):
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> LlmResponse | None:
-        """Lessons and advice, behind what the request has."""
+        """Lessons, as a part of the user's message, and advice, behind what the request has."""
         watch, agent = self._open.get(callback_context.invocation_id), callback_context.agent_name
         if watch is None:
             return None
         texts = await watch.run.texts(list(llm_request.tools_dict))
-        llm_request.contents = watch.added[agent].to(llm_request.contents, texts, _said)
+        contents = watch.added[agent].to(llm_request.contents, texts, _Said.of)
+        llm_request.contents = _joined(contents, callback_context.user_content)
         watch.run.of(agent).model_started("google", llm_request.model or "")
         return None
 
@@ -157,5 +159,23 @@ class SidemirrorPlugin(BasePlugin):
         return None
 
 
-def _said(text: str) -> types.Content:
-    return types.Content(role="user", parts=[types.Part(text=text)])
+class _Said(types.Content):
+    """What the sidecar says."""
+
+    @classmethod
+    def of(cls, text: str) -> "_Said":
+        return cls(role="user", parts=[types.Part(text=text)])
+
+
+def _joined(contents: Iterable[types.Content], message: types.Content | None) -> list[types.Content]:
+    """What stands behind the user's message becomes a part of it: callbacks that guard an agent read the last one."""
+    joined: list[types.Content] = []
+    is_message = False
+    for content in contents:
+        if is_message and isinstance(content, _Said):
+            parts = [*(joined[-1].parts or ()), *(content.parts or ())]
+            joined[-1] = joined[-1].model_copy(update={"parts": parts})
+        else:
+            joined.append(content)
+            is_message = message is not None and content.parts == message.parts
+    return joined

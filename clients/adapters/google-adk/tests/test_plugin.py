@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.events import Event
-from google.adk.models import BaseLlm, Gemini, LlmResponse
+from google.adk.models import BaseLlm, Gemini, LlmRequest, LlmResponse
 from google.adk.plugins import ReflectAndRetryToolPlugin
 from google.adk.runners import InMemoryRunner
 from google.adk.tools import LongRunningFunctionTool
@@ -124,17 +125,26 @@ async def test_the_sixth_session_is_right_because_of_the_recovery(
     assert sidecar.turns(number + 1)[-1].outcome == common_pb2.TASK_OUTCOME_SUCCESS
 
 
-async def test_lessons_stand_behind_the_first_message(endpoint: Endpoint, client: Client, sidecar: Sidecar) -> None:
+async def test_lessons_are_a_part_of_the_users_message(endpoint: Endpoint, client: Client, sidecar: Sidecar) -> None:
+    """A guardrail of the agent's own, as in ADK's tutorial, reads the last message of the user's by its first part."""
     endpoint.script("m", *stories.REPAIRED)
     plugin = SidemirrorPlugin(Settings(outcome=stories.session_outcome, goal_id="count"), client=client)
     await ask(plugin, agent_of(endpoint, "m", run_sql), stories.TASK)
     sidecar.wait_for_lessons(stories.TASK)
     endpoint.script("n", [stories.GOOD], stories.RIGHT)
-    await ask(plugin, agent_of(endpoint, "n", run_sql), stories.TASK)
+    guarded: list[str | None] = []
+
+    def guard(callback_context: CallbackContext, llm_request: LlmRequest) -> None:
+        parts = [content.parts for content in llm_request.contents if content.role == "user" and content.parts]
+        guarded.append(parts[-1][0].text)
+
+    await ask(plugin, agent_of(endpoint, "n", run_sql, before_model_callback=guard), stories.TASK)
+    assert guarded[0] == stories.TASK
     first, second = endpoint.seen["n"]
-    prompt, lessons = first.request.messages
-    assert prompt["parts"][0]["text"] == stories.TASK
-    assert "orders" in lessons["parts"][0]["text"]
+    (message,) = first.request.messages
+    prompt, lessons = message["parts"]
+    assert prompt["text"] == stories.TASK
+    assert "orders" in lessons["text"]
     assert first.request.system == endpoint.seen["m"][0].request.system
     assert is_prefix(first, second)
 
