@@ -35,6 +35,9 @@ export class Watch {
   private run: Run | undefined;
   /** A model was asked and has not answered. What the SDK tries again is the same request. */
   private isAsking = false;
+  private hasAsked = false;
+  /** The calls whose tools have run here. */
+  private readonly ran = new Set<string>();
   /** What a stream has brought so far, and the ends of calls that ran before it was over. */
   private soFar: Answer | undefined;
   private early: (() => void)[] = [];
@@ -115,6 +118,8 @@ export class Watch {
     const run = this.begun(prompt, model);
     this.answer = undefined;
     if (!this.isAsking) {
+      if (!this.hasAsked) this.taken(run, prompt);
+      this.hasAsked = true;
       this.results(run, prompt);
       const tools = (given.tools ?? []).map((tool) => String(tool["name"]));
       const texts = await orAborted(run.texts(tools), abortSignal, []);
@@ -192,6 +197,7 @@ export class Watch {
     return (input, options) => {
       const callId = options.toolCallId as string;
       const run = this.begun(options.messages);
+      this.ran.add(callId);
       // One that was approved meanwhile; the model has asked for it in an earlier call of the SDK's.
       if (!this.soFar) run.toolCalled(callId, name, input);
       return CURRENT.run(this, () => this.watched(run, callId, () => execute(input, options)));
@@ -239,13 +245,27 @@ export class Watch {
     else report();
   }
 
+  /** Calls of the model's last answer whose results the first request brings: the user's own loop runs these tools. */
+  private taken(run: Run, prompt: Message[]): void {
+    const last = prompt.findLastIndex(({ role }) => role === "assistant");
+    const brought = new Set(prompt.slice(last).flatMap(resultsOf).map(({ toolCallId }) => toolCallId));
+    const calls = prompt.slice(last, last + 1).flatMap(({ content }) => (typeof content === "string" ? [] : content));
+    for (const { type, toolCallId, toolName, input } of calls) {
+      if (type === "tool-call" && brought.has(toolCallId) && !this.ran.has(toolCallId)) run.toolCalled(toolCallId, toolName, input);
+    }
+  }
+
   /** The ends of calls that have not run: of unknown tools, with arguments that do not fit, refused ones. */
   private results(run: Run, prompt: Message[]): void {
-    const parts = prompt.flatMap(({ role, content }) => (role === "tool" && typeof content !== "string" ? content : []));
-    for (const { toolCallId, output } of parts) {
+    for (const { toolCallId, output } of prompt.flatMap(resultsOf)) {
       run.toolReturned(toolCallId, output.value ?? output.reason ?? "", String(output.type).startsWith("error"));
     }
   }
+}
+
+/** The results in a message. */
+function resultsOf({ role, content }: Message): Part[] {
+  return role === "tool" && typeof content !== "string" ? content : [];
 }
 
 function user(text: string): Message {

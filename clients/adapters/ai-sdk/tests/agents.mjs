@@ -47,6 +47,7 @@ const TOOLS = {
   fails: [key, ({ key }) => {
     throw new Error(`no entry for ${key}`);
   }],
+  by_hand: [z.object({ query: z.string() }), undefined],
   piecewise: [key, async function* ({ key }) {
     yield `${key} …`;
     yield `${key} is whole`;

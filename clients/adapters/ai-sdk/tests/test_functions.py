@@ -201,6 +201,31 @@ def test_a_run_that_waits_for_an_approval_is_taken_up_in_its_session(
     ]
 
 
+@pytest.mark.parametrize("way", ["generateText", "streamText", "agent.generate"])
+def test_results_of_the_users_own_loop_are_on_record(endpoint: Endpoint, ask: Ask, sidecar: Sidecar, way: str) -> None:
+    """As the SDK's recipe of a manual loop has it: tools without `execute`, and a call for each step."""
+    endpoint.script("m", [stories.GOOD._replace(name="by_hand"), stories.BAD._replace(name="by_hand")], stories.RIGHT)
+    asked = ask(way, "m", PROMPT, "by_hand")
+    good, bad = endpoint.seen["m"][0].call_ids
+    outputs = {good: {"type": "text", "value": "17"}, bad: {"type": "error-text", "value": stories.FAILURE}}
+    results = [
+        {"type": "tool-result", "toolCallId": call_id, "toolName": "by_hand", "output": output}
+        for call_id, output in outputs.items()
+    ]
+    messages = [{"role": "user", "content": PROMPT}, *asked["messages"], {"role": "tool", "content": results}]
+    assert ask(way, "m", "", "by_hand", messages=messages)["text"] == stories.RIGHT
+    assert "[reflection] " in str(endpoint.seen["m"][1].request.messages[-1]["content"])
+    one, two = sidecar.turns(2)
+    assert kinds(sidecar.events(one.turn_id))[-3:] == ["tool_called", "tool_called", "turn_finished"]
+    events = sidecar.events(two.turn_id)
+    assert kinds(events)[1:6] == ["tool_called", "tool_called", "tool_returned", "tool_returned", "model_started"]
+    ended = [one.tool_returned for one in events if one.HasField("tool_returned")]
+    assert [(one.call_id, one.content, one.is_error) for one in ended] == [
+        (good, "17", False),
+        (bad, stories.FAILURE, True),
+    ]
+
+
 def test_a_structured_answer_is_the_answer(endpoint: Endpoint, ask: Ask, sidecar: Sidecar) -> None:
     endpoint.script("m", '{"orders": 17}')
     ask("generateText", "m", PROMPT, object=True)
