@@ -22,7 +22,7 @@ from sidemirror.v1.goal_reflection_pb2 import (
     ListGoalReportsRequest,
     WatchGoalReflectionsRequest,
 )
-from sidemirror_client import Goal, Sidemirror, connect
+from sidemirror_client import Goal, Sidemirror, connect, delivery
 from sidemirror_client.background import BACKGROUND
 from sidemirror_client.calls import CALLS_AT_ONCE, service_config
 from sidemirror_client.client import SERVICES
@@ -361,6 +361,80 @@ async def test_a_stream_that_is_closed_without_a_word_is_not_opened_again_at_onc
     await server.stop(None)
     # After 0.1, 0.2 and 0.3 seconds.
     assert handler.times_s[3] - handler.times_s[0] > 0.5
+
+
+class Hearing(grpc.GenericRpcHandler):
+    """A server that acknowledges what a turn reports, and keeps each request's kinds."""
+
+    def __init__(self) -> None:
+        self.requests: list[list[str | None]] = []
+
+    def service(self, _: grpc.HandlerCallDetails) -> "grpc.RpcMethodHandler[pb.RunTurnRequest, pb.RunTurnResponse]":
+        return grpc.stream_stream_rpc_method_handler(
+            self._hear,
+            request_deserializer=pb.RunTurnRequest.FromString,
+            response_serializer=pb.RunTurnResponse.SerializeToString,
+        )
+
+    async def _hear(
+        self, requests: AsyncIterator[pb.RunTurnRequest], _context: object
+    ) -> AsyncIterator[pb.RunTurnResponse]:
+        count = 0
+        async for request in requests:
+            self.requests.append([event.WhichOneof("kind") for event in request.events])
+            count += len(request.events)
+            yield pb.RunTurnResponse(directives=[pb.TurnDirective(ack=pb.TurnAck(received=count, durable=count))])
+
+
+@pytest.fixture
+async def hearing(tmp_path: Path) -> AsyncIterator[Hearing]:
+    server, handler = grpc.aio.server(), Hearing()
+    server.add_generic_rpc_handlers((handler,))
+    server.add_insecure_port(f"unix:{tmp_path / 'hearing.sock'}")
+    await server.start()
+    yield handler
+    await server.stop(None)
+
+
+async def test_events_without_an_answer_go_with_those_behind_them(
+    hearing: Hearing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless somebody waits for an answer. Seen to fail when each goes by itself, and when a wait, `flush` or `close`
+    leaves them where they are."""
+    monkeypatch.setattr(delivery, "GATHER_S", 3600.0)
+    async with connect(f"unix:{tmp_path / 'hearing.sock'}") as sidemirror, asyncio.timeout(60):
+        turn = sidemirror.begin_turn(task="look")
+        await until(lambda: len(hearing.requests) == 1, within_s=50)
+        turn.report(model_returned=pb.ModelReturned(text="I look."))
+        turn.tool_called("look")
+        with pytest.raises(AssertionError):
+            await until(lambda: len(hearing.requests) > 1, within_s=0.3)
+        turn.tool_returned("there")
+        await until(lambda: len(hearing.requests) == 2, within_s=50)
+        turn.report(model_started=pb.ModelStarted())
+        assert await turn.advice(50) == []
+        turn.report(model_returned=pb.ModelReturned())
+        assert await sidemirror.flush(50)
+        turn.tool_called("look")
+        await sidemirror.close(flush_s=50)
+    assert hearing.requests == [
+        ["turn_started"],
+        ["model_returned", "tool_called", "tool_returned"],
+        ["model_started"],
+        ["model_returned"],
+        ["tool_called"],
+    ]
+
+
+async def test_an_event_without_an_answer_goes_by_itself_when_nothing_follows(hearing: Hearing, tmp_path: Path) -> None:
+    async with connect(f"unix:{tmp_path / 'hearing.sock'}") as sidemirror:
+        turn = sidemirror.begin_turn(task="look")
+        await until(lambda: len(hearing.requests) == 1, within_s=50)
+        turn.report(model_started=pb.ModelStarted())
+        await until(lambda: len(hearing.requests) == 2, within_s=50)
+        turn.tool_called("look")
+        await until(lambda: len(hearing.requests) == 3, within_s=50)
+        await sidemirror.close(flush_s=0)
 
 
 def test_every_unary_method_is_tried_again_and_no_stream_is() -> None:

@@ -15,7 +15,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_client.link import FIRST_PAUSE_S, LONGEST_PAUSE_S, Link
 from sidemirror_client.pool import Pool
 from sidemirror_client.problem import is_refused, problem_of, reason_of
-from sidemirror_client.turn_queue import Queue, Report
+from sidemirror_client.turn_queue import Queue, Report, Wakes
 
 # What the sidecar takes in one request; bytes are kept well below its 4 MiB a message.
 _BATCH_EVENTS = 500
@@ -27,6 +27,8 @@ MOST_TRIES = 10
 _REPORT_S = 10.0
 # Between streams that are opened one after the other. Chosen here: a thousand turns are back in a second more.
 _BREATH_S = 0.001
+# How long an event that the sidecar says nothing to waits for those behind it (decision 109).
+GATHER_S = 0.005
 # The sidecar has understood, and will say the same again.
 _FINAL = frozenset(
     {
@@ -61,11 +63,14 @@ class Delivery:
         self._told_later = False
         self._news = asyncio.Event()
         self._to_send = asyncio.Event()
+        # How many wait for what the sidecar says.
+        self._asked = 0
+        self._gathering: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
 
     def begin(self, done: Callable[[], None]) -> None:
         """Starts. `done` is called when nothing is left to deliver."""
-        self._queue.has_woken = False
+        self._queue.woken = Wakes.NOT
         if self._link.closed or not self._queue.events:
             self.end()
             done()
@@ -73,14 +78,26 @@ class Delivery:
         self._task = asyncio.create_task(self._deliver())
         self._task.add_done_callback(lambda _: done())
 
-    def wake(self) -> None:
-        """There is something in the queue."""
-        self._queue.has_woken = False
+    def gather(self) -> None:
+        """There is something in the queue that can wait for what comes behind it, unless somebody waits for answers."""
+        if self._asked:
+            self.send()
+        elif self._gathering is None:
+            self._gathering = asyncio.get_running_loop().call_later(GATHER_S, self.send)
+
+    def send(self) -> None:
+        """There is something in the queue that goes now."""
+        if self._gathering is not None:
+            self._gathering.cancel()
+            self._gathering = None
+        self._queue.woken = Wakes.NOT
         self._to_send.set()
 
     async def wait(self, there: Callable[[], bool], timeout_s: float) -> bool:
         """Whether it is there in time; False at once while the sidecar is away."""
         away = asyncio.create_task(self._link.wait_away())
+        self._asked += 1
+        self.send()
         try:
             async with asyncio.timeout(timeout_s):
                 while not there():
@@ -94,6 +111,7 @@ class Delivery:
         except TimeoutError:
             return there()
         finally:
+            self._asked -= 1
             away.cancel()
         return True
 
@@ -111,6 +129,7 @@ class Delivery:
 
     async def delivered(self) -> None:
         """Returns once everything in the queue is durable with the sidecar, or the turn is given up."""
+        self.send()
         while not self.over and not self._queue.is_delivered:
             await self._news.wait()
 

@@ -20,7 +20,7 @@ from sidemirror_client.link import FIRST_PAUSE_S, Link
 from sidemirror_client.losses import Losses
 from sidemirror_client.problem import is_refused
 from sidemirror_client.text import sendable
-from sidemirror_client.turn_queue import Queue, cut
+from sidemirror_client.turn_queue import Queue, Wakes, cut
 
 T = TypeVar("T")
 # Defaults, in seconds.
@@ -102,8 +102,9 @@ class TurnParts:
 
         Of a text of more than 256 KiB, which is what the sidecar takes, the beginning is kept."""
         event = _copy(event) if event is not None else pb.TurnEvent(**kind)
-        if self._queue.put(event) and self._delivery is not None:
-            BACKGROUND.soon(self._delivery.wake)
+        wakes = self._queue.put(event)
+        if wakes and self._delivery is not None:
+            BACKGROUND.soon(self._delivery.send if wakes is Wakes.NOW else self._delivery.gather)
         return event.event_id
 
     def tool_called(self, name: str, arguments: object = "", *, call_id: str = "") -> str:

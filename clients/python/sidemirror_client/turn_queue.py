@@ -4,6 +4,7 @@ import threading
 import uuid
 from collections import deque
 from dataclasses import dataclass
+from enum import IntEnum
 from itertools import islice
 
 from google.protobuf.message import Message
@@ -26,8 +27,18 @@ LONGEST_TEXT_BYTES = 256 * 1024
 _CUT = " … [cut]"
 # An event that would not fit the sidecar's 4 MiB a message, texts cut.
 _MOST_EVENT_BYTES = 4 * 1024 * 1024 - 64 * 1024
+# Events to which the sidecar says nothing, and behind which others come soon.
+_GATHERED = frozenset({"model_started", "model_returned", "tool_called"})
 # Directives that nobody takes: the oldest go.
 _MOST_DIRECTIVES = 1_000
+
+
+class Wakes(IntEnum):
+    """How our loop is woken for an event."""
+
+    NOT = 0
+    SOON = 1
+    NOW = 2
 
 
 @dataclass(frozen=True)
@@ -57,8 +68,8 @@ class Queue:
         self._is_over = False
         # The sidecar has received all events.
         self.has_all = False
-        # Our loop knows that there is something.
-        self.has_woken = False
+        # How our loop knows that there is something.
+        self.woken = Wakes.NOT
         self.dropped = 0
 
     def renew_lock(self) -> None:
@@ -67,14 +78,15 @@ class Queue:
 
     # --- the agent ---------------------------------------------------------------------------------------------------
 
-    def put(self, event: pb.TurnEvent) -> bool:
-        """Takes an event, cut to what the sidecar takes, and fills in what it lacks. Returns whether our loop has to be
+    def put(self, event: pb.TurnEvent) -> Wakes:
+        """Takes an event, cut to what the sidecar takes, and fills in what it lacks. Returns how our loop has to be
         woken."""
         event.event_id = event.event_id or str(uuid.uuid4())
         event.agent = event.agent or self._agent
         if not event.HasField("time"):
             event.time.GetCurrentTime()
-        ends = event.WhichOneof("kind") == "turn_finished"
+        kind = event.WhichOneof("kind")
+        ends = kind == "turn_finished"
         size = event.ByteSize()
         if size > LONGEST_TEXT_BYTES:
             cut(event)
@@ -83,13 +95,16 @@ class Queue:
             if self.is_finished or self._is_over or (not ends and self._is_full(size)):
                 self._drop_events(1)
                 self.is_finished = self.is_finished or ends
-                return False
+                return Wakes.NOT
             self.is_finished = ends
             self._count += 1
             self._keep(size)
             self.events.append(event)
             self.has_all = False
-            wakes, self.has_woken = not self.has_woken, True
+            wakes = Wakes.SOON if kind in _GATHERED else Wakes.NOW
+            if wakes <= self.woken:
+                return Wakes.NOT
+            self.woken = wakes
             return wakes
 
     def put_reports(
