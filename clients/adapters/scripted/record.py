@@ -103,17 +103,19 @@ def _tries() -> Iterator[None]:
 
 
 def seen_by(exchanges: Iterable[Exchange]) -> list[Step]:
-    """What the endpoint saw of one agent, model call by model call."""
+    """What the endpoint saw of one agent, model call by model call. What the last calls returned only whoever takes
+    over is told: they have no end here."""
     answered = [one for one in exchanges if not isinstance(one.answer, Fails | Hangs)]
     steps: list[Step] = []
     for place, one in enumerate(answered):
         text = one.answer if isinstance(one.answer, str) else ""
         step: Step = [("asked",), ("answered", text, input_tokens(one.request), OUTPUT_TOKENS)]
         if isinstance(one.answer, list):
-            after = answered[place + 1].request.results
+            after = answered[place + 1].request.results if place + 1 < len(answered) else None
             for call_id, call in zip(one.call_ids, one.answer, strict=True):
                 step.append(("called", call_id, call.name, _value(call.arguments)))
-                step.append(("ended", call_id, _value(after[call_id])))
+                if after is not None:
+                    step.append(("ended", call_id, _value(after[call_id])))
         steps.append(step)
     return steps
 
@@ -139,6 +141,13 @@ def on_record(events: Iterable[pb.TurnEvent], agent: str) -> list[Step]:
         elif kind == "tool_failed":
             steps[-1].append(("failed", event.tool_failed.call_id, event.tool_failed.error))
     return steps
+
+
+def without_handoff(recorded: Sequence[Step]) -> list[Step]:
+    """The record of an agent that has handed over: its last call has ended, which the endpoint does not see."""
+    *past, (*step, ended) = recorded
+    assert ended[:2] == ("ended", step[-1][1])
+    return [*past, list(step)]
 
 
 def assert_same(recorded: Sequence[Step], seen: Sequence[Step], hidden: str = "\n") -> None:

@@ -1,5 +1,5 @@
 """Agents of different shape, drawn by number: steps with calls in parallel, failures, an error of the endpoint that the
-provider's SDK tries again, a helper that is asked by a tool, streamed or not."""
+provider's SDK tries again, a helper that is asked by a tool, a second agent that takes over, streamed or not."""
 
 import random
 from dataclasses import dataclass
@@ -17,6 +17,12 @@ class Shape:
     streamed: bool
     answers: tuple[Answer, ...]
     helper: tuple[Answer, ...]
+    # Of the agent that takes over where the framework has handoffs; half of the agents hand over to nobody.
+    second: tuple[Answer, ...]
+
+    def handing_over(self, last: Answer) -> tuple[Answer, ...]:
+        """What the first agent's model answers where this answer hands over to the second."""
+        return (*self.answers[:-1], last) if self.second else self.answers
 
     @property
     def model(self) -> str:
@@ -25,6 +31,10 @@ class Shape:
     @property
     def helper_model(self) -> str:
         return f"helper-{self.number}"
+
+    @property
+    def second_model(self) -> str:
+        return f"second-{self.number}"
 
 
 def shape(number: int) -> Shape:
@@ -37,7 +47,10 @@ def shape(number: int) -> Shape:
         answers.insert(draw.randint(0, len(answers)), [Call("delegate", {"question": f"What is {number}?"})])
     if number % 5 == 1:
         answers.insert(draw.randint(0, len(answers)), Fails(500))
-    return Shape(number, number % 2 == 1, (*answers, f"Done with {number}."), tuple(helper))
+    second: list[Answer] = []
+    if number % 4 in (1, 2):
+        second = [*(_calls(draw) for _ in range(draw.randint(1, 2))), f"Done with {number}."]
+    return Shape(number, number % 2 == 1, (*answers, f"Done with {number}."), tuple(helper), tuple(second))
 
 
 def _calls(draw: random.Random) -> list[Call]:
