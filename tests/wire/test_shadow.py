@@ -72,6 +72,24 @@ async def test_a_recovery_is_kept_with_what_happened_then(lived: Running) -> Non
     assert (move.shown.assigned_count, move.held_back.assigned_count, move.held_back.success_count) == (0, 1, 1)
 
 
+async def test_its_receipts_say_that_nothing_was_shown(lived: Running) -> None:
+    """Lessons of a start too. Seen to fail while these were listed as shown."""
+    await teach(lived)
+    wish = thinking_pb.ContextWish()
+    start = thinking_pb.StartTurnRequest(turn_id="s6", session_id="s6", task="Count the orders", context=wish)
+    await lived.stub.StartTurn(start, timeout=60)
+    await fails(lived.stub, "s6", 1)
+    async with channel(lived.address) as connection:
+        memory: Stub = ReflectiveMemoryServiceStub(connection)
+        listed = await memory.ListReceipts(pb.ListReceiptsRequest(turn_id="s6"), timeout=60)
+    places = {one.place for one in listed.receipts}
+    assert places == {pb.RECEIPT_PLACE_PLAN, pb.RECEIPT_PLACE_ADVICE}
+    for receipt in listed.receipts:
+        assert {item.is_held_back for item in receipt.items} == {True}
+        ids = [item.id for item in receipt.items]
+        assert len(set(ids)) == len(ids)
+
+
 async def test_it_goes_with_its_session_and_no_other_tenant_sees_it(lived: Running) -> None:
     await repairs(lived.stub, "s6")
     (move,) = (await until_observed(lived.address, UNTOLD + 1)).moves

@@ -9,6 +9,7 @@ from sidemirror_server.rpc.boundary.pages import fitting, place_in, size_of, spa
 from sidemirror_server.rpc.wire.common import OUTCOMES, TURN_STATES, numbers_of, timestamp
 from sidemirror_server.trace.log import TurnHead, TurnLog
 from sidemirror_server.trace.receipts import (
+    RECALLED_IN,
     RECOVERY_ITEM,
     FitBy,
     Receipt,
@@ -17,6 +18,7 @@ from sidemirror_server.trace.receipts import (
     Receipts,
     ShownIn,
 )
+from sidemirror_server.turns.head import head_in
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.ids import TurnId
 
@@ -60,7 +62,9 @@ async def list_receipts(
 
 def _receipt_to_wire(receipt: Receipt, results: Sequence[TrialResult], head: TurnHead | None) -> pb.Receipt:
     known = {result.trial.memory_id: result for result in results}
-    items = [_shown_to_wire(item, known.get(item.id)) for item in receipt.items]
+    # What the sidecar says by itself is kept in shadow mode and not told; what an agent asks for has its own draws.
+    is_kept = head is not None and receipt.place not in RECALLED_IN and head_in(head.body).is_shadow
+    items = [_shown_to_wire(item, known.get(item.id), is_held_back=is_kept) for item in receipt.items]
     kind = RECOVERY_ITEM if receipt.place in _OF_RECOVERIES else ""
     for lesson_id in receipt.held_back:
         result = known.get(lesson_id)
@@ -79,8 +83,8 @@ def _receipt_to_wire(receipt: Receipt, results: Sequence[TrialResult], head: Tur
     )
 
 
-def _shown_to_wire(item: ReceiptItem, result: TrialResult | None) -> pb.ReceiptItem:
-    wire = _item_to_wire(item.id, item.version, item.kind, result)
+def _shown_to_wire(item: ReceiptItem, result: TrialResult | None, *, is_held_back: bool) -> pb.ReceiptItem:
+    wire = _item_to_wire(item.id, item.version, item.kind, result, is_held_back=is_held_back)
     if item.score is not None:
         wire.score, wire.fit = item.score, _FITS.get(item.fit_by, pb.LESSON_FIT_UNSPECIFIED)
     wire.matched_words.extend(item.words)
