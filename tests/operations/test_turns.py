@@ -127,18 +127,21 @@ async def test_why_a_lesson_was_shown(tmp_path: Path, capsys: pytest.CaptureFixt
         assert stored.reflection_id not in "".join(line for line in lines if line.startswith("  reflection"))
         assert "    said: Count orders with SHOW TABLES first." in lines
         assert "what fitted then: by words; words count, order; score 0." in told
-        assert "learned from: session earlier; 1 episodes, learned 1 times" in told
+        assert "learned from: session earlier; 1 episode, learned 1 time from" in told
         assert "its evidence today: not enough data" in told
         assert "  left out:" in lines
-        assert f"    {stored.reflection_id}: " in told
+        assert f"    {stored.reflection_id} “{LESSON.reflection_text}”: " in told
         _, watched, _ = await said(capsys, served, "watch", "--no-follow", "--since", "1h")
         assert any(f"lesson {stored.strategy_id}: Count orders" in line for line in watched)
-        assert await said(capsys, served, "turns", "list", "--failed") == (0, ["No turn fits."], "")
+        code, lines, wrong = await said(capsys, served, "turns", "list", "--failed")
+        assert (code, lines[0], wrong) == (0, "No turn fits.", "")
+        assert lines[1] == "Looked in default/default; --scope names another project."
         code, lines, wrong = await said(capsys, served, "turns", "show", "none")
         assert (code, lines) == (1, [])
         assert wrong.startswith(
             "sidemirror: no turn has the id none, none of the newest 1 begins with it, and it is no"
         )
+        assert wrong.endswith("; --scope names another project\n")
         code, _, wrong = await said(capsys, served, "watch", "--turn", "none", "--no-follow")
         assert (code, wrong) == (1, "sidemirror: nothing is recorded of turn none\n")
         events = [called("sql", "SELECT 1", "a"), failed("no such table: x", "a")]
@@ -273,6 +276,9 @@ async def test_since_when_a_turn_was_in_shadow_mode(tmp_path: Path, capsys: pyte
         assert before[-1].endswith(", when one started whose advice__mode was not")
         await begin(served, "t2")
         await begin(served, "t3")
+        # A turn of shadow mode was not shown it.
+        _, lines, _ = await said(capsys, served, "turns", "why", "t", "--lesson", stored.strategy_id)
+        assert f"  strategy {stored.strategy_id} version 1, kept: shadow mode tells nothing" in "\n".join(lines)
         _, lines, _ = await said(capsys, served, "turns", "why", "t")
         assert lines[-1] == before[-1]
         _, lines, _ = await said(capsys, served, "memory", "show", stored.strategy_id)
@@ -306,3 +312,58 @@ async def test_who_changed_a_lesson_and_what_counted_before(tmp_path: Path, caps
         assert "  silenced in the policy of the project" in told
         _, lines, _ = await said(capsys, served, "advice", "show")
         assert lines[-1].endswith(f"  turned off in the policy of the project: {stored.strategy_id}")
+
+
+async def test_where_a_turn_may_be_that_is_not_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with running(tmp_path) as served:
+        start = thinking_pb.StartTurnRequest(project_id="shop", turn_id="t", session_id="s", task="Restock the shelves")
+        await served.stub.StartTurn(start, timeout=60)
+        code, lines, _ = await said(capsys, served, "turns", "list", "--session", "s")
+        assert (code, lines[:2]) == (0, ["No turn fits.", "Looked in default/default; --scope names another project."])
+        assert lines[2].startswith("In the last ")
+        assert lines[2].endswith(" s calls came for: default/shop")
+        _, lines, _ = await said(capsys, served, "turns", "list", "--scope", "default/shop")
+        assert lines[0].endswith("  session s  Restock the shelves")
+
+
+async def test_how_deep_a_turn_was_to_think_and_why_it_was_nudged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with running(tmp_path) as served:
+        config = thinking_pb.ThinkingConfig(level=thinking_pb.THINK_LEVEL_HIGH)
+        for turn_id, asked in (("asks", config), ("follows", None)):
+            start = thinking_pb.StartTurnRequest(turn_id=turn_id, session_id="s", task="Wait", config=asked)
+            await served.stub.StartTurn(start, timeout=60)
+        for number in map(str, range(3)):
+            events = [called("status", '{"build": 7}', number), returned("pending", number)]
+            report = thinking_pb.ReportEventsRequest(turn_id="asks", events=events)
+            await served.stub.ReportEvents(report, timeout=60)
+        _, lines, _ = await said(capsys, served, "turns", "why", "asks")
+        assert lines[0].endswith("  its level was high, 5,000 tokens, as its start asked")
+        (nudge,) = [line for line in lines if "  nudge: repeated call, because of " in line]
+        assert "You have called status with the same arguments 3 times in a row" in nudge
+        _, lines, _ = await said(capsys, served, "turns", "why", "follows")
+        assert lines[0].endswith(", as its session has it: its start asked for none")
+
+
+async def test_a_critique_names_each_thing_that_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with running(tmp_path) as served, channel(served.address) as connection:
+        await served.stub.StartTurn(thinking_pb.StartTurnRequest(turn_id="t", session_id="s", task="Count"), timeout=60)
+        events = [called("count", "", "a"), returned("17 open orders", "a")]
+        await served.stub.ReportEvents(thinking_pb.ReportEventsRequest(turn_id="t", events=events), timeout=60)
+        critics: Stub = critique_pb2_grpc.CritiqueServiceStub(connection)
+        await critics.Critique(critique_pb2.CritiqueRequest(turn_id="t", response="71 open orders."), timeout=60)
+        _, lines, _ = await said(capsys, served, "turns", "why", "t")
+        told = "critique: revise; wrong fact “71 open” of the response: The record has another value here. On record: "
+        assert any(f"{told}“17 open orders”; rests on event " in line for line in lines), lines
+
+
+async def test_a_memory_says_where_it_comes_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with running(tmp_path) as served, channel(served.address) as connection:
+        memory: Stub = ReflectiveMemoryServiceStub(connection)
+        request = pb.StoreReflectionRequest(result=LESSON, session_id="earlier")
+        stored = await memory.StoreReflection(request, timeout=60)
+        _, lines, _ = await said(capsys, served, "memory", "search", "table of each year")
+        assert any(line.startswith("  From session earlier; 1 episode, learned 1 time from ") for line in lines)
+        _, lines, _ = await said(capsys, served, "memory", "show", stored.strategy_id)
+        assert any("learned from" in line and "session earlier" in line for line in lines)

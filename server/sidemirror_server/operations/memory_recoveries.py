@@ -61,12 +61,21 @@ def _has_some(stub: ReflectiveMemoryServiceStub, signature: str, scope: dict[str
 def _show_signatures(found: Sequence[pb.SignatureRecoveries]) -> None:
     console = Console(highlight=False)
     table = Table(title="Failures, and what is told when one comes again", title_justify="left")
-    for heading in ("failure", "seen", "told"):
+    kept = {one.signature: _shadow(_kept_most(one.moves)) for one in found}
+    headings = ("failure", "seen", "told", *(("in shadow mode",) if any(kept.values()) else ()))
+    for heading in headings:
         table.add_column(heading, justify="right" if heading == "seen" else "left", overflow="fold")
     for one in found:
         told = next((move.sentence for move in one.moves if move.is_told), "")
-        table.add_row(escape(plain(one.signature)), str(one.observation_count), escape(plain(told)))
+        why_not = next((f"no: {move.reason}" for move in one.moves if move.reason), "")
+        row = (one.signature, str(one.observation_count), told or why_not, kept[one.signature])
+        table.add_row(*(escape(plain(cell)) for cell in row[: len(headings)]))
     console.print(table if table.row_count else "No failure was observed.")
+
+
+def _kept_most(moves: Sequence[pb.RecoveryMove]) -> pb.ShadowTally:
+    """What became of the move that shadow mode kept most often."""
+    return max((move.shadow for move in moves), key=lambda kept: kept.said_count, default=pb.ShadowTally())
 
 
 def _show_moves(found: Sequence[pb.SignatureRecoveries]) -> None:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror_server.operations.lesson_sources import sources_of
 from sidemirror_server.operations.shown import name_of, plain, words_of
 
 # What makes versions without a call.
@@ -32,7 +33,7 @@ def show_hits(found: pb.QueryReflectionsResponse) -> None:
         kind, origin = name_of(pb.MemoryKind, memory.kind), name_of(common_pb2.Origin, memory.origin)
         about = f"{kind}, importance {memory.importance:.2f}, origin {origin}"
         console.print(Text(f"{hit.score:.3f} {plain(memory.id)} {about}", "bold"), soft_wrap=True)
-        for told in filter(None, (_content(memory), hit.explanation.summary)):
+        for told in filter(None, (_content(memory), f"From {sources_of(memory)}", hit.explanation.summary)):
             console.print(Padding(_plain(told), (0, 0, 0, 2), expand=False))
     console.print(f"Found {_MODES.get(found.search_mode, 'somehow')}.")
 
@@ -61,8 +62,7 @@ def show_memory(memory: pb.Memory, versions: Iterable[pb.Memory]) -> None:
         "strategy of": memory.strategy_of,
         "task": _text_in(memory, "task_description"),
         "outcome": _text_in(memory, "outcome"),
-        "learned": f"{_counted(memory.strength, 'time')}, from {_counted(memory.episode_count, 'episode')}",
-        "made": f"{memory.create_time.ToDatetime():%Y-%m-%d %H:%M:%S} UTC",
+        "learned from": sources_of(memory),
         "version": str(memory.version),
     }
     for name, value in rows.items():

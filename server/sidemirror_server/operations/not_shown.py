@@ -11,8 +11,8 @@ from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.operations.shown import clock_time, in_short, name_of
 from sidemirror_server.operations.turn_entries import TIMEOUT_S
 
-# The most versions of a lesson that are looked through.
-_MOST_VERSIONS = 1_000
+# The most versions of a lesson that are looked through; among how many memories the task may find it.
+_MOST_VERSIONS, _MOST_HITS = 1_000, 100
 
 
 def not_shown(
@@ -44,9 +44,12 @@ def not_shown(
     yield f"  when the turn began it was {state}, version {then.version} ({changed})"
     if record.turn.task.strip():
         query = pb.QueryReflectionsRequest(
-            query_text=record.turn.task, k=1, min_importance=0, explain=True, explain_ids=[lesson_id], **scope
+            query_text=record.turn.task, k=_MOST_HITS, min_importance=0, explain=True, explain_ids=[lesson_id], **scope
         )
-        misses = stub.QueryReflections(query, timeout=TIMEOUT_S).misses
+        found = stub.QueryReflections(query, timeout=TIMEOUT_S)
+        for place, hit in enumerate(found.hits, start=1):
+            if hit.memory.id == lesson_id:
+                yield f"  today the task finds it in place {place} of {len(found.hits)}"
         yield from (
-            f"  today the task does not find it: {in_short(one.reason)}" for one in misses if one.id == lesson_id
+            f"  today the task does not find it: {in_short(one.reason)}" for one in found.misses if one.id == lesson_id
         )

@@ -1,17 +1,21 @@
-"""The texts of lessons as they were shown, of which receipts have the versions alone. Used by `turns.py` and
-`turns_why.py`."""
+"""The texts of lessons as they were shown, of which receipts have the versions alone, and the first words of those
+that were left out. Used by `turns.py`, `turns_why.py` and `turn_silences.py`."""
 
 from typing import Any
 
 import grpc
 
+from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror_server.operations.shown import in_short
 from sidemirror_server.operations.turn_entries import TIMEOUT_S
 from sidemirror_server.trace.receipts import GOAL_ITEM, RECOVERY_ITEM
 
 # The most versions of a lesson that are looked through.
 _MOST_VERSIONS = 1_000
+# How much of a lesson that was left out is told, and of how many.
+_FIRST_CHARS, _MOST_FIRST = 100, 50
 
 
 class ShownTexts:
@@ -39,3 +43,29 @@ class ShownTexts:
                 raise
             return {}
         return {one.version: one.content for one in found}
+
+
+class FirstWords:
+    """Asks for the first words of lessons as they are today, of each lesson once."""
+
+    def __init__(self, channel: grpc.Channel, scope: dict[str, Any]) -> None:
+        self._stub = ReflectiveMemoryServiceStub(channel)
+        self._scope = scope
+        self._known: dict[str, str] = {}
+
+    def omitted(self, one: common_pb2.OmittedItem) -> str:
+        """A lesson that was left out: its id, its first words if there are any, and why. Raises grpc.RpcError."""
+        if one.id not in self._known and len(self._known) < _MOST_FIRST:
+            self._known[one.id] = self._asked(one.id)
+        words = self._known.get(one.id, "")
+        return f"{in_short(one.id)}{f' “{words}”' if words else ''}: {in_short(one.reason)}"
+
+    def _asked(self, lesson_id: str) -> str:
+        request = pb.GetReflectionRequest(reflection_id=lesson_id, **self._scope)
+        try:
+            return in_short(self._stub.GetReflection(request, timeout=TIMEOUT_S).memory.content, _FIRST_CHARS)
+        except grpc.RpcError as error:
+            # A goal's reflection, a recovery, or one that was removed.
+            if error.code() not in (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.INVALID_ARGUMENT):
+                raise
+            return ""

@@ -50,7 +50,7 @@ def turn_named(channel: grpc.Channel, name: str, scope: dict[str, Any]) -> str |
         _say(f"{len(fitting)} turns begin with {plain(name)}; name more of the id:", fitting)
         return None
     told = f"no turn has the id {plain(name)}, none of the newest {looked_at:,} begins with it, and it is no session"
-    _say(f"{told}. `sidemirror turns list` shows the ids of turns; --tenant-id and --project-id name another project")
+    _say(f"{told}. `sidemirror turns list` shows the ids of turns; --scope names another project")
     return None
 
 

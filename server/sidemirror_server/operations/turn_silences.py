@@ -1,5 +1,5 @@
-"""What `sidemirror turns why TURN` says beside the turn's receipts: where nothing was told and why, what was
-criticised, and the mode that it ran in."""
+"""What `sidemirror turns why TURN` says beside the turn's receipts: how deep it was to think, where nothing was told
+and why, nudges, what was criticised, and the mode that it ran in."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,7 +10,8 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.recoveries.failed import reports_failure
 from sidemirror_server.operations.advice_history import advice_changes, shadow_around
-from sidemirror_server.operations.shown import clock_time, in_short
+from sidemirror_server.operations.shown import clock_time, in_short, words_of
+from sidemirror_server.operations.shown_texts import FirstWords
 from sidemirror_server.operations.silences import recalled_later, why_no_advice, why_no_lesson
 from sidemirror_server.operations.watch_lines import critique_told
 
@@ -20,17 +21,40 @@ _SHADOW = (pb.SILENCE_REASON_SHADOW,)
 def about_turn(channel: grpc.Channel, record: pb.GetTurnResponse, scope: dict[str, Any]) -> Iterator[str]:
     """The lines, in the order of time but for the mode, which comes last. Raises grpc.RpcError."""
     plan = next((one.directive.turn_plan for one in record.entries if one.directive.HasField("turn_plan")), None)
+    if plan is not None:
+        yield f"{clock_time(record.turn.start_time)}  its level was {_level(record.entries, plan)}"
     if plan is not None and plan.silence:
         yield f"{clock_time(record.turn.start_time)}  at its start: {_none_at_start(record.turn, plan)}"
-        yield from (f"  left out: {in_short(one.id)}: {in_short(one.reason)}" for one in plan.context.omitted)
+        first_words = FirstWords(channel, scope)
+        yield from (f"  left out: {first_words.omitted(one)}" for one in plan.context.omitted)
     yield from _at_failures(record.entries, plan)
     yield from _followed(record)
+    yield from _nudges(record.entries)
     for judged in record.critiques:
         yield f"{clock_time(judged.time)}  {in_short(judged.made_by)}: {critique_told(judged)}"
     was_shadow = any(one.directive.is_shadow for one in record.entries)
     if was_shadow or (plan is not None and plan.silence in _SHADOW):
         mode = shadow_around(advice_changes(channel, scope), record.turn.start_time.ToMicroseconds())
         yield f"  {mode}" if mode else "  it ran in shadow mode; since when is not on record"
+
+
+def _level(entries: Sequence[pb.TurnEntry], plan: pb.TurnPlan) -> str:
+    """How deep the turn was to think, and who asked for it."""
+    level = words_of(pb.ThinkLevel, plan.config.level)
+    asked = any(one.event.turn_started.config.level for one in entries if one.event.HasField("turn_started"))
+    whose = "as its start asked" if asked else "as its session has it: its start asked for none"
+    return f"{level}, {plan.token_budget:,} tokens, {whose}"
+
+
+def _nudges(entries: Sequence[pb.TurnEntry]) -> Iterator[str]:
+    """A line for each nudge, with the events that caused it."""
+    at = {one.event.event_id: str(one.sequence) for one in entries if one.HasField("event")}
+    for one in (one.directive for one in entries if one.directive.HasField("nudge")):
+        kept = " (kept, not told)" if one.is_shadow else ""
+        causes = ", ".join(at.get(cause, in_short(cause)) for cause in one.caused_by)
+        pattern = words_of(pb.Pattern, one.nudge.pattern)
+        because = f", because of {causes}" if causes else ""
+        yield f"{clock_time(one.time)}  nudge{kept}: {pattern}{because}: {in_short(one.nudge.message)}"
 
 
 def _none_at_start(turn: pb.Turn, plan: pb.TurnPlan) -> str:

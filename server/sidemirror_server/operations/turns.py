@@ -11,6 +11,7 @@ from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.operations import exit_codes
+from sidemirror_server.operations.elsewhere import elsewhere_told
 from sidemirror_server.operations.folder import scope_with_some
 from sidemirror_server.operations.shown import (
     clock_time,
@@ -62,6 +63,8 @@ def _list(channel: grpc.Channel, options: argparse.Namespace) -> int:
         if elsewhere := scope_with_some(scope_of(options), partial(_has_some, channel)):
             print("The hooks of this folder have told of some:")
             print(f"  sidemirror turns list --scope {elsewhere}")
+        else:
+            print_lines(elsewhere_told(channel, scope_of(options)), cut=False)
         return 0
     print_lines(map(_line, found))
     if request.page_token:

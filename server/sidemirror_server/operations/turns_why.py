@@ -14,10 +14,11 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.operations import exit_codes
+from sidemirror_server.operations.lesson_sources import some_of, sources_of
 from sidemirror_server.operations.not_shown import not_shown
 from sidemirror_server.operations.parsers.arguments import Moment
 from sidemirror_server.operations.shown import clock_time, in_short, name_of, print_json, print_lines, words_of
-from sidemirror_server.operations.shown_texts import ShownTexts
+from sidemirror_server.operations.shown_texts import FirstWords, ShownTexts
 from sidemirror_server.operations.turn_entries import TIMEOUT_S, record_of
 from sidemirror_server.operations.turn_ids import lesson_named, turn_named
 from sidemirror_server.operations.turn_silences import about_turn
@@ -27,9 +28,9 @@ from sidemirror_server.vocabulary.clock import SystemClock
 
 # The most characters of a text in the answer.
 _TEXT_CHARS, _ID_CHARS = 1_000, 256
-# Among how many memories a lesson is looked for that was found by the words of a task; and the most source turns that
-# are named. Of a recovery that was held back, in how many pages of failures it is looked for.
-_MOST_HITS, _MOST_SOURCES, _MOST_PAGES = 100, 5, 20
+# Among how many memories a lesson is looked for that was found by the words of a task; in how many pages of failures a
+# recovery that was held back.
+_MOST_HITS, _MOST_PAGES = 100, 20
 # Where a directive has a block: its kind, and the field.
 _BLOCKS = ("turn_plan", "context"), ("advice", "block"), ("reflection", "lessons")
 
@@ -84,11 +85,15 @@ def _tell(
 ) -> None:
     """Prints why these were shown. `record`: of the turn that is asked about; `only`: of the lesson."""
     records = {} if record is None else {record.turn.turn_id: record}
+    first_words = FirstWords(channel, scope)
     for receipt in receipts:
         if receipt.turn_state and receipt.turn_id not in records:
             records[receipt.turn_id] = record_of(channel, receipt.turn_id, scope)
         told = _told(records.get(receipt.turn_id), receipt)
-        print_lines(_explained(ReflectiveMemoryServiceStub(channel), receipt, told, only, scope), cut=False)
+        of = records.get(receipt.turn_id)
+        held = _why_held(told, None if of is None else of.turn)
+        stub = ReflectiveMemoryServiceStub(channel)
+        print_lines(_explained(stub, receipt, told, held, only, scope, first_words), cut=False)
 
 
 def _told(record: thinking_pb2.GetTurnResponse | None, receipt: pb.Receipt) -> ToldBlock | None:
@@ -98,6 +103,16 @@ def _told(record: thinking_pb2.GetTurnResponse | None, receipt: pb.Receipt) -> T
     if told is None and receipt.place in ANSWERS:
         return ToldBlock(common_pb2.ContextBlock(), record.turn.task, is_answer=True)
     return told
+
+
+def _why_held(told: ToldBlock | None, turn: thinking_pb2.Turn | None) -> str:
+    """Why an item of a block was held back. `told`, `turn`: what is on record of its block and of its turn."""
+    if (told is not None and told.is_shadow) or (turn is not None and turn.is_shadow):
+        return "kept: shadow mode tells nothing"
+    # What an agent asks for is held back by the mode of the sidecar that answers, which may not be the turn's.
+    if turn is None or (told is not None and told.is_answer):
+        return "held back by a draw, or kept in shadow mode"
+    return "held back by a draw, to see what happens without it"
 
 
 def _receipts(
@@ -162,27 +177,37 @@ def told_in(entries: Sequence[thinking_pb2.TurnEntry], receipt_id: str) -> ToldB
 
 
 def _explained(
-    stub: ReflectiveMemoryServiceStub, receipt: pb.Receipt, told: ToldBlock | None, only: str, scope: dict[str, Any]
+    stub: ReflectiveMemoryServiceStub,
+    receipt: pb.Receipt,
+    told: ToldBlock | None,
+    held: str,
+    only: str,
+    scope: dict[str, Any],
+    first_words: FirstWords,
 ) -> Iterator[str]:
     yield f"{clock_time(receipt.time)}  {_place(receipt)}"
-    yield from _circumstances(told)
+    yield from _circumstances(told, is_told=not all(item.is_held_back for item in receipt.items))
     texts = {} if told is None else {item.id: item for item in told.block.items}
     kept = ShownTexts(stub, scope)
     for item in receipt.items:
         if not only or item.id == only:
-            yield from _of_item(stub, receipt, item, texts.get(item.id), told, scope)
+            why_held = f", {held}" if item.is_held_back else ""
+            yield from _of_item(stub, receipt, item, texts.get(item.id), told, why_held, scope)
             if told is not None and told.is_answer and not item.is_held_back:
                 yield f"    said: {_cut(kept.of(item))}"
     if told is None or told.is_answer:
         return
     yield "  left out:" if told.block.omitted else "  left out: nothing that is on record"
-    yield from (f"    {_named(one.id)}: {_cut(one.reason)}" for one in told.block.omitted)
+    yield from (f"    {first_words.omitted(one)}" for one in told.block.omitted)
 
 
-def _circumstances(told: ToldBlock | None) -> Iterator[str]:
-    """What a block was about, and whether it was told."""
+def _circumstances(told: ToldBlock | None, *, is_told: bool) -> Iterator[str]:
+    """What a block was about, and whether it was told. `is_told`: an item of it was not held back."""
+    if told is None and not is_told:
+        yield "  Nothing of it was told."
+        return
     if told is None:
-        yield "  The block's text is in no turn's record: nothing was told, or outside a turn, or the trace is gone."
+        yield "  The block's text is in no turn's record: it was outside a turn, or the trace is gone."
         return
     if told.is_answer:
         yield "  The agent asked for it itself; no entry of the turn has it."
@@ -209,16 +234,12 @@ def _of_item(
     item: pb.ReceiptItem,
     shown: common_pb2.ContextItem | None,
     told: ToldBlock | None,
+    why_held: str,
     scope: dict[str, Any],
 ) -> Iterator[str]:
     version = f" version {item.version}" if item.version else ""
-    is_shadow = told is not None and told.is_shadow
-    why_held = "kept: shadow mode tells nothing" if is_shadow else "held back by a draw, or kept in shadow mode"
-    if told is not None and not told.is_answer and not is_shadow:
-        why_held = "held back by a draw, to see what happens without it"
-    held = f", {why_held}" if item.is_held_back else ""
     score = f", score {shown.score:.2f}, origin {name_of(common_pb2.Origin, shown.origin)}" if shown else ""
-    yield f"  {_named(item.kind) or 'lesson'} {_named(item.id)}{version}{held}{score}"
+    yield f"  {_named(item.kind) or 'lesson'} {_named(item.id)}{version}{why_held}{score}"
     if shown is not None:
         yield f"    said: {_cut(shown.text)}"
     if item.kind == RECOVERY_ITEM:
@@ -257,7 +278,7 @@ def _of_memory(
         yield f"    what fitted: {_fitted(stub, memory, told, scope)}"
     state = name_of(pb.MemoryState, memory.state)
     yield f"    the lesson today: {state}, version {memory.version}, importance {memory.importance:.2f}"
-    yield f"    learned from: {_sources(memory)}"
+    yield f"    learned from: {sources_of(memory)}"
     request = pb.GetLessonStatisticsRequest(reflection_ids=[item.id], **scope)
     for lesson in stub.GetLessonStatistics(request, timeout=TIMEOUT_S).lessons:
         yield f"    its evidence today: {_evidence(lesson)}"
@@ -289,20 +310,6 @@ def _fitted(stub: ReflectiveMemoryServiceStub, memory: pb.Memory, told: ToldBloc
             return f"by the task, as it is found today: place {place}, words {words} ({parts})"
     reasons = [_cut(miss.reason) for miss in found.misses if miss.id == memory.id]
     return f"today the task does not find it: {' '.join(reasons) or 'others fit better'}"
-
-
-def _sources(memory: pb.Memory) -> str:
-    metadata = memory.metadata.fields
-    turn_ids = [one.string_value for one in metadata["turn_ids"].list_value.values] if "turn_ids" in metadata else []
-    session_id = metadata["session_id"].string_value if "session_id" in metadata else ""
-    named = (
-        *([f"turns {_some(turn_ids)}"] if turn_ids else ()),
-        *([f"session {_named(session_id)}"] if session_id else ()),
-        *([f"memories {_some(memory.derived_from)}"] if memory.derived_from else ()),
-    )
-    where = "; ".join(named) or "no recorded turn"
-    learned = f"{memory.episode_count} episodes, learned {memory.strength} times from {clock_time(memory.create_time)}"
-    return f"{where}; {learned}"
 
 
 def _evidence(lesson: pb.LessonStatistics) -> str:
@@ -339,7 +346,7 @@ def _of_recovery(
                     if one.recovery_id == recovery_id and one.time.ToMicroseconds() < until_us
                 ]
                 worked = [one.turn_id for one in reversed(tries) if one.worked]
-                yield f"    learned from: {len(tries)} tries; it worked in turns {_some(dict.fromkeys(worked))}"
+                yield f"    learned from: {len(tries)} tries; it worked in turns {some_of(dict.fromkeys(worked))}"
                 return
     yield "    no failure is on record after which it was done"
 
@@ -361,13 +368,6 @@ def _gate(move: pb.RecoveryMove) -> str:
     tries = f"it worked in {move.worked} of {move.tries} tries, at least {100 * move.lowest_rate:.0f} % of the time"
     advised = f"; after it was told in {move.advised_worked} of {move.advised_tries}" if move.advised_tries else ""
     return f"{tries}{advised}; {_cut(move.reason)}"
-
-
-def _some(ids: Sequence[str] | dict[str, None]) -> str:
-    """The first of these ids, and how many more there are."""
-    known = list(ids)
-    more = f" and {len(known) - _MOST_SOURCES} more" if len(known) > _MOST_SOURCES else ""
-    return ", ".join(map(_named, known[:_MOST_SOURCES])) + more or "none"
 
 
 def _cut(text: str) -> str:

@@ -195,9 +195,8 @@ def critique_told(judged: pb.TurnCritique) -> str:
     made = f"by {in_short(critique.usage.provider)}" if critique.usage.provider else ""
     if critique.usage.model and critique.usage.provider != "rules":
         made = f"{made} {in_short(critique.usage.model)}"
-    rests = "".join(f"; rests on {_ground(issue)}" for issue in critique.issue_details if issue.quote)
     change = _CHANGES.get(judged.answer_change, "")
-    return f"{_verdict(critique)}{f' ({made})' if made else ''}{rests}{f'; {change}' if change else ''}"
+    return f"{_verdict(critique)}{f' ({made})' if made else ''}{f'; {change}' if change else ''}"
 
 
 _CHANGES = {
@@ -206,10 +205,13 @@ _CHANGES = {
 }
 
 
-def _ground(issue: common_pb2.CritiqueIssue) -> str:
+def _issue(issue: common_pb2.CritiqueIssue) -> str:
+    """What is wrong: its kind, the words that it is about, why, and the events that it rests on."""
     where = words_of(common_pb2.QuoteSource, issue.quote_source)
+    quote = f" “{in_short(issue.quote)}” of the {where}" if issue.quote else ""
     events = ", ".join(f"event {in_short(one, 80)}" for one in issue.event_ids)
-    return f"“{in_short(issue.quote)}” of the {where}{f', {events}' if events else ''}"
+    why = in_short(issue.reason).rstrip(".")
+    return f"{words_of(common_pb2.IssueKind, issue.kind)}{quote}: {why}{f'; rests on {events}' if events else ''}"
 
 
 def fit_told(item: memory_pb.ReceiptItem) -> str:
@@ -227,7 +229,9 @@ def fit_told(item: memory_pb.ReceiptItem) -> str:
 
 def _verdict(critique: common_pb2.CritiqueResult) -> str:
     verdict = "revise" if critique.should_revise else "let it through"
-    return f"{verdict}{''.join(f'; {in_short(issue)}' for issue in critique.issues)}"
+    # Some critics give the texts alone.
+    issues = [*map(_issue, critique.issue_details)] or [*map(in_short, critique.issues)]
+    return f"{verdict}{''.join(f'; {issue}' for issue in issues)}"
 
 
 def _lessons(block: common_pb2.ContextBlock) -> str:

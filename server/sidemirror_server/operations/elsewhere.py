@@ -1,0 +1,37 @@
+"""Where the turns may be that somebody looks for in vain: other projects, and calls that were refused. Used by
+`turns.py`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+
+from sidemirror.v1 import sidecar_pb2 as pb
+from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
+from sidemirror_server.http.hooks.projects import project_of
+from sidemirror_server.operations.shown import clock_time, plain
+from sidemirror_server.operations.turn_entries import TIMEOUT_S
+
+_MOST_NAMED = 3
+
+
+def elsewhere_told(channel: grpc.Channel, scope: dict[str, Any]) -> Iterator[str]:
+    """What project was looked in, which others have sent of late, and which calls were refused. Raises
+    grpc.RpcError."""
+    info = SidecarServiceStub(channel).GetServerInfo(pb.GetServerInfoRequest(**scope), timeout=TIMEOUT_S)
+    here = (scope["tenant_id"] or info.tenant_id, scope["project_id"] or info.project_id)
+    yield f"Looked in {plain('/'.join(here))}; --scope names another project."
+    # That of the folder was only asked about, before this.
+    named = (here, (here[0], project_of(str(Path.cwd()))))
+    callers = ((one.tenant_id, one.project_id) for one in info.traffic.callers)
+    others = dict.fromkeys("/".join(one) for one in callers if one not in named)
+    if others:
+        period_s = info.traffic.period.ToMicroseconds() / 1e6
+        some = ", ".join(map(plain, list(others)[:_MOST_NAMED]))
+        yield f"In the last {period_s:.0f} s calls came for: {some}"
+    for one in info.refused_callers[:_MOST_NAMED]:
+        calls = f"{one.call_count:,} call{'' if one.call_count == 1 else 's'}"
+        yield plain(f"Refused: {calls} from {one.peer} ({one.reason}), the last one at {clock_time(one.last_time)}")
+    if info.refused_callers:
+        yield "`sidemirror doctor` says what to do about calls that are refused."

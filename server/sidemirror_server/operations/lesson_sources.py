@@ -1,0 +1,35 @@
+"""Where a lesson comes from, in words. Used by `turns_why.py` and `memory_tables.py`."""
+
+from collections.abc import Iterable
+
+from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror_server.operations.shown import clock_time, in_short
+
+# The most source turns that are named, and the most characters of an id.
+_MOST_SOURCES, _ID_CHARS = 5, 256
+
+
+def sources_of(memory: pb.Memory) -> str:
+    """The turns, the session and the memories that a lesson was learned from, how often, and since when."""
+    metadata = memory.metadata.fields
+    turn_ids = [one.string_value for one in metadata["turn_ids"].list_value.values] if "turn_ids" in metadata else []
+    session_id = metadata["session_id"].string_value if "session_id" in metadata else ""
+    named = (
+        *([f"turns {some_of(turn_ids)}"] if turn_ids else ()),
+        *([f"session {in_short(session_id, _ID_CHARS)}"] if session_id else ()),
+        *([f"memories {some_of(memory.derived_from)}"] if memory.derived_from else ()),
+    )
+    where = "; ".join(named) or "no recorded turn"
+    learned = f"learned {_counted(memory.strength, 'time')} from {clock_time(memory.create_time)}"
+    return f"{where}; {_counted(memory.episode_count, 'episode')}, {learned}"
+
+
+def some_of(ids: Iterable[str]) -> str:
+    """The first of these ids, and how many more there are."""
+    known = list(ids)
+    more = f" and {len(known) - _MOST_SOURCES} more" if len(known) > _MOST_SOURCES else ""
+    return ", ".join(in_short(one, _ID_CHARS) for one in known[:_MOST_SOURCES]) + more or "none"
+
+
+def _counted(count: int, one: str) -> str:
+    return f"{count:,} {one}{'' if count == 1 else 's'}"
