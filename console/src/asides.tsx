@@ -7,6 +7,7 @@ import type { ComponentChildren } from "preact";
 
 import { useApi, useAsked } from "./api.js";
 import { Badge, Id, Link, Text, Time } from "./parts.js";
+import { HeldBack } from "./receipts.js";
 import { nameOf, type Told } from "./record.js";
 import { headline, lasting, millisOf, seen, word } from "./words.js";
 
@@ -116,7 +117,7 @@ function Recalled(props: { receipt: Receipt }) {
             {item.kind === "recovery" ? <Id>{item.id}</Id> : <Link to={["lessons", item.id]}>{headline(item.kind, 40) || "lesson"}</Link>}
             <span class="dim">version {item.version}</span>
             {item.score !== undefined && <span>fits {item.score.toFixed(2)}</span>}
-            {item.isHeldBack && <Badge tone="warn">held back</Badge>}
+            {item.isHeldBack && <HeldBack />}
           </p>
           <p class="why">{seen([word(LessonFitSchema, item.fit), ...item.matchedWords].filter(Boolean).join(", "))}</p>
         </div>

@@ -130,6 +130,9 @@ function Directive(props: { directive: TurnDirective; told: Told }) {
           <Kind more={<span class="dim">{`turn ${turnCount}, level ${word(ThinkLevelSchema, config?.level ?? 0) || "off"}, ${counted(tokenBudget, "token")}`}</span>}>
             plan{shadow}
           </Kind>
+          {told.asksLevel !== undefined && (
+            <p class="why">its level: {told.asksLevel ? "as its start asked" : "as its session has it, since its start asked for none"}</p>
+          )}
           {warnings.map((warning, index) => (
             <p key={index} class="dim">
               {seen(warning)}
@@ -230,7 +233,7 @@ function Followed(props: { signature: string; told: Told }) {
   return (
     <p class="why">
       what followed: {id ? later ? <Link to={["turns", later]} query={{ event: id }}>the next such call, in a later turn</Link> : <Cause id={id} told={props.told} /> : "the next such call"}{" "}
-      <Badge tone={one.worked ? "good" : "bad"}>{one.worked ? "worked" : "failed"}</Badge>
+      <Badge tone={one.worked ? "good" : "bad"}>{one.worked ? "worked" : "failed, or its turn did"}</Badge>
       {one.advisedRecoveryId && (one.followed ? " done as told" : " done otherwise than told")}
     </p>
   );

@@ -15,7 +15,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { useApi, useAsked } from "./api.js";
 import { Changes } from "./changes.js";
 import { GoalLesson, goalReflection } from "./goals.js";
-import { MemoryStanding } from "./lessons.js";
+import { MemoryStanding, sessionOf } from "./lessons.js";
 import { Answered, Empty, Facts, Grpcurl, Heading, Id, Link, Text, Time, Unread } from "./parts.js";
 import { Lift } from "./plots.js";
 import { Receipts } from "./receipts.js";
@@ -126,7 +126,7 @@ function Sources(props: { memory: Memory }) {
   const { memory } = props;
   const told = memory.metadata ?? {};
   const turns = memory.sourceTurnIds;
-  const session = typeof told.session_id === "string" ? told.session_id : "";
+  const session = sessionOf(memory);
   const goal = typeof told.goal_id === "string" ? told.goal_id : "";
   const related = [...new Set([memory.strategyOf, ...memory.derivedFrom, ...memory.relatedMemoryIds])].filter(Boolean);
   if (turns.length + related.length === 0 && !session && !goal) {

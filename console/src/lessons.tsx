@@ -13,13 +13,19 @@ import { OriginSchema } from "@sidemirror/api/v1/common";
 import { useApi, useAsked } from "./api.js";
 import { Choice, Filters, optionsOf, type Query } from "./filters.js";
 import { joined, useKept, type Part } from "./kept.js";
-import { Answered, Badge, Empty, Grpcurl, Heading, Link, Time } from "./parts.js";
+import { Answered, Badge, Empty, Grpcurl, Heading, Id, Link, Time } from "./parts.js";
 import { Lift } from "./plots.js";
-import { headline, word } from "./words.js";
+import { counted, headline, word } from "./words.js";
 
 const PAGE = 50;
 // GetLessonStatistics takes no more ids at once.
 const MOST_IDS = 100;
+
+/** The session that a lesson was learned in; empty for none. */
+export function sessionOf(memory: Memory): string {
+  const id = memory.metadata?.session_id;
+  return typeof id === "string" ? id : "";
+}
 
 /** Whether a lesson is recalled, in a word. */
 export function MemoryStanding(props: { memory: Memory }) {
@@ -76,7 +82,11 @@ export function Lessons(props: { query: Query }) {
       <Answered asked={first}>
         {() => (
           <>
-            {memories.length === 0 ? <NoLessons query={query} /> : <Table memories={memories} lifts={lifts.value} />}
+            {memories.length === 0 ? (
+              <NoLessons query={query} />
+            ) : (
+              <Table memories={memories} lifts={lifts.value} hasSources={text !== ""} />
+            )}
             {part && part.next !== "" && (
               <p>
                 <button type="button" onClick={() => void readOlder(part)}>
@@ -96,7 +106,36 @@ export function Lessons(props: { query: Query }) {
   );
 }
 
-function Table(props: { memories: readonly Memory[]; lifts: ReadonlyMap<string, LessonStatistics> | undefined }) {
+/** The turns or the session that a lesson was learned from. */
+function Source(props: { memory: Memory }) {
+  const { memory } = props;
+  const session = sessionOf(memory);
+  const [turn] = memory.sourceTurnIds;
+  if (!turn && !session) return null;
+  const more = memory.sourceTurnIds.length - 1;
+  return (
+    <p class="dim small">
+      from{" "}
+      {turn ? (
+        <Link to={["turns", turn]}>
+          <Id>{turn}</Id>
+        </Link>
+      ) : (
+        <Link to={["turns"]} query={{ session }}>
+          <Id>{session}</Id>
+        </Link>
+      )}
+      {more > 0 && ` and ${counted(more, "turn")} more`}, learned {counted(memory.strength, "time")}
+    </p>
+  );
+}
+
+/** `hasSources`: whether each says where it comes from. */
+function Table(props: {
+  memories: readonly Memory[];
+  lifts: ReadonlyMap<string, LessonStatistics> | undefined;
+  hasSources: boolean;
+}) {
   return (
     <table class="lessons">
       <thead>
@@ -129,6 +168,7 @@ function Table(props: { memories: readonly Memory[]; lifts: ReadonlyMap<string, 
                 <Link to={["lessons", memory.id]}>
                   <bdi>{headline(memory.content) || "no text"}</bdi>
                 </Link>
+                {props.hasSources && <Source memory={memory} />}
                 <p class="narrow dim small">
                   <Time at={memory.createTime} /> {word(MemoryKindSchema, memory.kind)}, trust {word(OriginSchema, memory.origin)}{" "}
                   {lesson?.lift !== undefined && <Lift of={lesson} />}

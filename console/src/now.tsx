@@ -13,7 +13,7 @@ import { useApi, useAsked } from "./api.js";
 import { Changes } from "./changes.js";
 import { Answered, Badge, Facts, Grpcurl, Heading, Time } from "./parts.js";
 import { Share } from "./plots.js";
-import { counted, durationMs, lasting, percent, seen, spaced, usd, word } from "./words.js";
+import { counted, durationMs, lasting, millisOf, percent, seen, spaced, usd, word } from "./words.js";
 
 const EVERY_MS = 5_000;
 // From here on a difference of clocks is worth a look. Chosen here: times in one turn's record are apart by as much.
@@ -61,6 +61,11 @@ function findings(info: GetServerInfoResponse): string[] {
     found.push(`This machine's clock is ${lasting(Math.abs(durationMs(ahead)))} off the store's. Set it by NTP.`);
   }
   if (info.storeClock?.doubt) found.push(`Old records are not removed: ${info.storeClock.doubt}`);
+  for (const one of info.refusedCallers) {
+    const token = one.token || one.fingerprint;
+    const last = one.lastTime ? `, the last one ${new Date(millisOf(one.lastTime)).toLocaleString()}` : "";
+    found.push(`Refused: ${counted(one.callCount, "call")} from ${one.peer} (${one.reason}${token && `, ${token}`})${last}. Give the agent a good token.`);
+  }
   if (info.adviceIsShadow) found.push("Advice is kept and not told: advice__mode is shadow.");
   return found;
 }

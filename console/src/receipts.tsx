@@ -75,7 +75,7 @@ function Shown(props: { receipt: Receipt; lessonId: string }) {
         <Time at={receipt.time} />
       </td>
       <td>
-        {word(ReceiptPlaceSchema, receipt.place) || "not known"} {item?.isHeldBack && <Badge tone="warn">held back</Badge>}
+        {word(ReceiptPlaceSchema, receipt.place) || "not known"} {item?.isHeldBack && <HeldBack />}
       </td>
       <td class="task">
         {receipt.turnId ? (
@@ -97,6 +97,15 @@ function Shown(props: { receipt: Receipt; lessonId: string }) {
         <Followed item={item} turn={receipt.turnOutcome} />
       </td>
     </tr>
+  );
+}
+
+/** The mark of what was found and not told. */
+export function HeldBack() {
+  return (
+    <Badge tone="warn" title="By a draw, to see what happens without it, or because advice__mode was shadow">
+      held back
+    </Badge>
   );
 }
 

@@ -9,6 +9,8 @@ import { headline, millisOf, spaced } from "./words.js";
 /** What the entries of a turn refer to. */
 export interface Told {
   readonly task: string;
+  /** Whether the turn's start asked for a level of thinking; otherwise its session has one. Undefined without the start. */
+  readonly asksLevel: boolean | undefined;
   /** How many lessons the agent was given because it asked for them after the start. */
   readonly recalledCount: number;
   /** The events of the turn, by id. */

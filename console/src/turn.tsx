@@ -225,14 +225,16 @@ function useTold({ task, recalledCount }: TurnRecord, entries: readonly TurnEntr
   return useMemo(() => {
     const events = new Map<string, TurnEntry>();
     const tools = new Map<string, string>();
+    let asksLevel: boolean | undefined;
     for (const entry of entries) {
       if (entry.entry.case !== "event") continue;
       const { eventId, kind } = entry.entry.value;
       events.set(eventId, entry);
+      if (kind.case === "turnStarted") asksLevel = Boolean(kind.value.config?.level);
       if (kind.case === "toolCalled" && kind.value.callId) tools.set(kind.value.callId, headline(kind.value.name, 80));
     }
     const followUps = new Map(followed.map((one) => [one.signature, one]));
-    return { task, recalledCount, events, tools, lessons: value ?? new Map(), followUps };
+    return { task, asksLevel, recalledCount, events, tools, lessons: value ?? new Map(), followUps };
   }, [task, recalledCount, entries, value, followed]);
 }
 

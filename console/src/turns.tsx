@@ -10,6 +10,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { useEffect, useRef } from "preact/hooks";
 
 import { useApi, useAsked, type Api } from "./api.js";
+import { Elsewhere } from "./elsewhere.js";
 import { Choice, Filters, optionsOf, type Query } from "./filters.js";
 import { joined, useKept, type Part } from "./kept.js";
 import { useLive } from "./live.js";
@@ -17,7 +18,7 @@ import { LiveState } from "./live_state.js";
 import { NearSessions } from "./near.js";
 import { Badge, Answered, Empty, Grpcurl, Heading, Id, Link, Outcome, Time } from "./parts.js";
 import { hrefOf, scopeOf } from "./place.js";
-import { counted, headline, lasting, millisOf, percent } from "./words.js";
+import { counted, headline, lasting, millisOf, percent, word } from "./words.js";
 
 const PAGE = 50;
 // What the turns were told is no part of the question to the sidecar: so many are read at once, and looked through.
@@ -130,7 +131,7 @@ export function Turns(props: { query: Query }) {
             <>
               {part.rows.length === 0 ? <NoTurns query={query} /> : <Table turns={part.rows} />}
               {query.told && (
-                <p class="dim">{`${counted(part.lookedAt, "turn")} looked through, the newest first.`}</p>
+                <p class="dim">{`${counted(part.lookedAt, "turn")} looked through, the newest first. ${cameTo(part.rows)}`}</p>
               )}
               {part.next !== "" && (
                 <p>
@@ -146,6 +147,17 @@ export function Turns(props: { query: Query }) {
       <Grpcurl method={ThinkingService.method.listTurns} request={{ ...narrowed(query), pageSize: PAGE }} />
     </>
   );
+}
+
+/** What turns came to, in numbers. */
+function cameTo(turns: readonly TurnRecord[]): string {
+  const counts = new Map<string, number>();
+  for (const { state, outcome } of turns) {
+    const name = word(TaskOutcomeSchema, outcome) || (state === TurnState.OPEN ? "open" : "no outcome");
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  const each = [...counts].map(([name, count]) => `${count.toLocaleString("en")} ${name}`).join(", ");
+  return turns.length > 0 ? `${counted(turns.length, "turn")} shown: ${each}.` : "";
 }
 
 function Table(props: { turns: readonly TurnRecord[] }) {
@@ -304,16 +316,20 @@ function NoTurns(props: { query: Query }) {
           </p>
         </Empty>
         {query.session && <NearSessions part={query.session} />}
+        <Elsewhere />
       </>
     );
   }
   return (
-    <Empty>
-      <p>
-        <strong>No turn is recorded here yet.</strong> They appear as soon as an agent reports one: attach a coding agent
-        with <code>sidemirror attach</code>, use a client, or try <code>sidemirror replay FILE --address …</code>. What
-        hooks tell of belongs to the project of its folder: choose it above, at the right.
-      </p>
-    </Empty>
+    <>
+      <Empty>
+        <p>
+          <strong>No turn is recorded here yet.</strong> They appear as soon as an agent reports one: attach a coding agent
+          with <code>sidemirror attach</code>, use a client, or try <code>sidemirror replay FILE --address …</code>. What
+          hooks tell of belongs to the project of its folder.
+        </p>
+      </Empty>
+      <Elsewhere />
+    </>
   );
 }
