@@ -15,7 +15,7 @@ export function Block(props: { block: ContextBlock; told: Told; signature?: stri
   return (
     <div class="block">
       {block.items.map((item) => (
-        <Card key={item.id} item={item} told={told} signature={signature} />
+        <Card key={item.id} item={item} told={told} signature={signature} receiptId={block.receiptId} />
       ))}
       {block.omitted.length > 0 && <LeftOut of={block.omitted} signature={signature} />}
       <p class="dim small">
@@ -30,8 +30,8 @@ export function Block(props: { block: ContextBlock; told: Told; signature?: stri
   );
 }
 
-function Card(props: { item: ContextItem; told: Told; signature: string }) {
-  const { item, told } = props;
+function Card(props: { item: ContextItem; told: Told; signature: string; receiptId: string }) {
+  const { item, told, receiptId } = props;
   const lesson = told.lessons.get(item.id);
   return (
     <div class="card">
@@ -51,7 +51,9 @@ function Card(props: { item: ContextItem; told: Told; signature: string }) {
           <Lift of={lesson} />
         </p>
       )}
-      {MEMORY_KINDS.has(item.kind) && item.score > 0 && told.task && <Fitting lessonId={item.id} task={told.task} />}
+      {MEMORY_KINDS.has(item.kind) && item.score > 0 && told.task && (
+        <Fitting lessonId={item.id} task={told.task} turnId={told.turnId} receiptId={receiptId} />
+      )}
     </div>
   );
 }

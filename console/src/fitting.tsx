@@ -1,16 +1,20 @@
-/** Why a lesson fits a task. Scores by words are on no record: the task is asked anew, when the viewer wants to know. */
+/** Why a lesson fits a task: by what it was found, which its receipt has, and how the task finds it today. */
+import { LessonFitSchema } from "@sidemirror/api/v1/reflective_memory";
 import { useState } from "preact/hooks";
 
 import { useApi, useAsked } from "./api.js";
 import { Answered, Facts } from "./parts.js";
-import { seen } from "./words.js";
+import { seen, word } from "./words.js";
 
-// Among how many memories the lesson is looked for.
+// Among how many memories the lesson is looked for, and its receipt among those of the turn.
 const MOST_HITS = 100;
+const MOST_RECEIPTS = 1_000;
 
 interface Asked {
   readonly lessonId: string;
   readonly task: string;
+  readonly turnId: string;
+  readonly receiptId: string;
 }
 
 export function Fitting(props: Asked) {
@@ -25,23 +29,35 @@ export function Fitting(props: Asked) {
 
 function Explained(props: Asked) {
   const api = useApi();
-  const { lessonId, task } = props;
+  const { lessonId, task, turnId, receiptId } = props;
   const request = { queryText: task, k: MOST_HITS, minImportance: 0, explain: true, includeQuarantined: true };
-  const asked = useAsked(`fitting ${lessonId} ${task}`, (signal) =>
-    api.memory.queryReflections({ ...api.scope, ...request, explainIds: [lessonId] }, { signal }),
-  );
+  const asked = useAsked(`fitting ${receiptId} ${lessonId} ${task}`, async (signal) => {
+    const [today, { receipts }] = await Promise.all([
+      api.memory.queryReflections({ ...api.scope, ...request, explainIds: [lessonId] }, { signal }),
+      api.memory.listReceipts({ ...api.scope, turnId, pageSize: MOST_RECEIPTS }, { signal }),
+    ]);
+    const item = receipts.find((one) => one.receiptId === receiptId)?.items.find((one) => one.id === lessonId);
+    const by = item && [word(LessonFitSchema, item.fit), item.matchedWords.join(", ")].filter(Boolean).join(": ");
+    return { ...today, then: by ? seen(by) : "not on record" };
+  });
   return (
     <Answered asked={asked}>
-      {({ hits, misses }) => {
+      {({ hits, misses, then }) => {
         const place = hits.findIndex((hit) => hit.memory?.id === lessonId);
         const { matchedTerms = [], parts = [] } = hits[place]?.explanation ?? {};
         if (place < 0) {
           const reason = misses.map((miss) => miss.reason).join(" ");
-          return <p class="dim">Today the task does not find it: {seen(reason || "others fit better")}.</p>;
+          return (
+            <>
+              <Facts of={[["Found then by", then]]} />
+              <p class="dim">Today the task does not find it: {seen(reason || "others fit better")}.</p>
+            </>
+          );
         }
         return (
           <Facts
             of={[
+              ["Found then by", then],
               ["Found by the task today", `at place ${place + 1} of ${hits.length}`],
               ["By the words", seen(matchedTerms.join(", ")) || "none"],
               ...parts.map((part) => [part.name.replaceAll("_", " "), part.value.toFixed(2)] as const),

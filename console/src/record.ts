@@ -8,6 +8,7 @@ import { headline, millisOf, spaced } from "./words.js";
 
 /** What the entries of a turn refer to. */
 export interface Told {
+  readonly turnId: string;
   readonly task: string;
   /** Whether the turn's start asked for a level of thinking; otherwise its session has one. Undefined without the start. */
   readonly asksLevel: boolean | undefined;

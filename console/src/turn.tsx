@@ -211,7 +211,7 @@ function inOrder(entries: readonly TurnEntry[], asides: readonly Aside[]): (Turn
 }
 
 /** What directives refer to: events by their ids, and what is known of the lessons that they show. */
-function useTold({ task, recalledCount }: TurnRecord, entries: readonly TurnEntry[], followed: readonly FailureFollowUp[]): Told {
+function useTold({ turnId, task, recalledCount }: TurnRecord, entries: readonly TurnEntry[], followed: readonly FailureFollowUp[]): Told {
   const api = useApi();
   const ids = useMemo(() => {
     const items = entries.flatMap(blocksOf).flatMap((block) => block.items);
@@ -234,8 +234,8 @@ function useTold({ task, recalledCount }: TurnRecord, entries: readonly TurnEntr
       if (kind.case === "toolCalled" && kind.value.callId) tools.set(kind.value.callId, headline(kind.value.name, 80));
     }
     const followUps = new Map(followed.map((one) => [one.signature, one]));
-    return { task, asksLevel, recalledCount, events, tools, lessons: value ?? new Map(), followUps };
-  }, [task, recalledCount, entries, value, followed]);
+    return { turnId, task, asksLevel, recalledCount, events, tools, lessons: value ?? new Map(), followUps };
+  }, [turnId, task, recalledCount, entries, value, followed]);
 }
 
 /** Both lists in order of the sequence, each entry once. */
