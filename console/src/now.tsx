@@ -13,7 +13,7 @@ import { useApi, useAsked } from "./api.js";
 import { Changes } from "./changes.js";
 import { Answered, Badge, Facts, Grpcurl, Heading, Time } from "./parts.js";
 import { Share } from "./plots.js";
-import { counted, durationMs, lasting, millisOf, percent, seen, spaced, usd, word } from "./words.js";
+import { counted, durationMs, lasting, millisOf, percent, seen, spaced, usd, whole, word } from "./words.js";
 
 const EVERY_MS = 5_000;
 // From here on a difference of clocks is worth a look. Chosen here: times in one turn's record are apart by as much.
@@ -183,7 +183,7 @@ function Info(props: { info: GetServerInfoResponse }) {
         />
         <details>
           <summary>{counted(Object.keys(info.limits).length, "limit")}</summary>
-          <Facts of={Object.entries(info.limits).map(([name, value]) => [spaced(name), value.toLocaleString("en")] as const)} />
+          <Facts of={Object.entries(info.limits).map(([name, value]) => [spaced(name), whole(value)] as const)} />
         </details>
       </section>
     </>
@@ -270,7 +270,7 @@ function Spend(props: { info: GetServerInfoResponse }) {
                 <td>{one.day}</td>
                 <td>{seen(one.purpose.replaceAll("_", " "))}</td>
                 <td class="number">{String(one.calls)}</td>
-                <td class="number">{one.tokens.toLocaleString("en")}</td>
+                <td class="number">{whole(one.tokens)}</td>
                 <td class="number">{usd(one.usd)}</td>
               </tr>
             ))}

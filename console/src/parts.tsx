@@ -111,13 +111,23 @@ export function Time(props: { at: Timestamp | undefined; exact?: boolean }) {
   );
 }
 
+// To ask for the zone's name is slow, and a screen has a hundred times.
+const zones = new Map<number, string>();
+
+/** The name of the viewer's zone. `ahead`: of UTC, in minutes; a zone that was changed meanwhile differs in it. */
+function zoneAt(ahead: number): string {
+  const known = zones.get(ahead) ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+  zones.set(ahead, known);
+  return known;
+}
+
 function shapesOf(at: Timestamp): { date: string; clock: string; millis: string; whole: string } {
   const moment = new Date(millisOf(at));
   const clock = [moment.getHours(), moment.getMinutes(), moment.getSeconds()].map(two).join(":");
   const micros = String(Math.floor(at.nanos / 1_000)).padStart(6, "0");
   const ahead = -moment.getTimezoneOffset();
   const zone = `${ahead < 0 ? "-" : "+"}${two(Math.floor(Math.abs(ahead) / 60))}:${two(Math.abs(ahead) % 60)}`;
-  const name = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const name = zoneAt(ahead);
   const date = dayOf(moment);
   return { date, clock, millis: `.${micros.slice(0, 3)}`, whole: `${date} ${clock}.${micros} ${zone} (${name})` };
 }

@@ -15,7 +15,7 @@ import { Arms } from "./lesson.js";
 import { Answered, Badge, Empty, Facts, Grpcurl, Heading, Id, Link, Text, Time } from "./parts.js";
 import { Lift, Tries, type Try } from "./plots.js";
 import { Receipts } from "./receipts.js";
-import { counted, millisOf, moveName, percent, seen } from "./words.js";
+import { counted, millisOf, moveName, percent, seen, whole } from "./words.js";
 
 // Of one signature no more observations are kept.
 export const MOST_KEPT = 1_000;
@@ -58,7 +58,7 @@ export function Recovery(props: { signature: string }) {
 
 /** How many failures are counted; the last ones are, where there are more. */
 export function seenCount(count: number): string {
-  return count < MOST_KEPT ? count.toLocaleString("en") : `${MOST_KEPT.toLocaleString("en")} or more`;
+  return count < MOST_KEPT ? whole(count) : `${whole(MOST_KEPT)} or more`;
 }
 
 function Seen(props: { of: SignatureRecoveries }) {
@@ -76,7 +76,7 @@ function Seen(props: { of: SignatureRecoveries }) {
       />
       {isFull && (
         <p class="dim">
-          Of one kind of failure the last {MOST_KEPT.toLocaleString("en")} are kept. The tries without and after advice are counted in
+          Of one kind of failure the last {whole(MOST_KEPT)} are kept. The tries without and after advice are counted in
           these: what is older counts no more.
         </p>
       )}
@@ -149,7 +149,7 @@ function Counted(props: MoveProps) {
   );
   const { shadow } = move;
   const drawn = (move.shown?.assignedCount ?? 0n) + (move.heldBack?.assignedCount ?? 0n);
-  const over = isFull ? `, of the last ${MOST_KEPT.toLocaleString("en")} failures` : "";
+  const over = isFull ? `, of the last ${whole(MOST_KEPT)} failures` : "";
   return (
     <>
       {move.sentence && <Text plain>{move.sentence}</Text>}

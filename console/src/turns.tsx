@@ -18,7 +18,7 @@ import { LiveState } from "./live_state.js";
 import { NearSessions } from "./near.js";
 import { Badge, Answered, Empty, Grpcurl, Heading, Id, Link, Outcome, Time } from "./parts.js";
 import { hrefOf, scopeOf } from "./place.js";
-import { counted, headline, lasting, millisOf, percent, word } from "./words.js";
+import { counted, headline, lasting, millisOf, percent, whole, word } from "./words.js";
 
 const PAGE = 50;
 // What the turns were told is no part of the question to the sidecar: so many are read at once, and looked through.
@@ -156,7 +156,7 @@ function cameTo(turns: readonly TurnRecord[]): string {
     const name = word(TaskOutcomeSchema, outcome) || (state === TurnState.OPEN ? "open" : "no outcome");
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
-  const each = [...counts].map(([name, count]) => `${count.toLocaleString("en")} ${name}`).join(", ");
+  const each = [...counts].map(([name, count]) => `${whole(count)} ${name}`).join(", ");
   return turns.length > 0 ? `${counted(turns.length, "turn")} shown: ${each}.` : "";
 }
 

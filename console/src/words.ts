@@ -34,9 +34,14 @@ export function headline(text: string, chars = 300): string {
   return seen(line.slice(0, chars)).trim();
 }
 
+/** A whole number with its thousands set apart. The browser's own formats are slow. */
+export function whole(count: number | bigint): string {
+  return Number(count) < 1_000 ? String(count) : count.toLocaleString("en");
+}
+
 /** `1 call`, `2 calls`. */
 export function counted(count: number | bigint, noun: string): string {
-  return `${count.toLocaleString("en")} ${noun}${Number(count) === 1 ? "" : "s"}`;
+  return `${whole(count)} ${noun}${Number(count) === 1 ? "" : "s"}`;
 }
 
 /** What was done after a failure, in words. */
