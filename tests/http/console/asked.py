@@ -8,11 +8,11 @@ from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
-from tests.http.console.filled import MEDIUM, TASK, common_wish, fill, report
+from tests.http.console.filled import TASK, common_wish, fill, report
 from tests.http.sidecars import door
 from tests.memory import recovering
 from tests.memory.talk import memories
-from tests.wire.calls import TIMEOUT_S, called, failed, finished, returned
+from tests.wire.calls import MEDIUM, TIMEOUT_S, called, failed, finished, returned
 from tests.wire.sidecar import SidecarThread, thinking
 from tests.wire.waiting import until
 
@@ -50,9 +50,9 @@ def restock(server: SidecarThread) -> None:
 def _live(server: SidecarThread, stub: ThinkingServiceStub) -> None:
     for number in range(6):
         _repair(stub, f"invoices-{number}", _SUCCESS)
-        _until_observed(server, lambda one, count=number + 1: one.observation_count == count)
+        _until_counted(server, number + 1)
     _repair(stub, "invoices-6", _FAILURE)
-    _until_observed(server, lambda one: one.observation_count == 7)
+    _until_counted(server, 7)
     with memories(server) as memory:
         wrong = memory_pb.ReflectionResult(reflection_text=FALSE, importance=0.7)
         told = memory_pb.StoreReflectionRequest(result=wrong, session_id="billing-setup")
@@ -97,6 +97,10 @@ def _repair(stub: ThinkingServiceStub, turn_id: str, outcome: str) -> None:
         *(called("sql", "SELECT total_eur FROM invoices", "c"), returned("1,200", "c")),
     ]
     _turn(stub, turn_id, TASK, events, outcome)
+
+
+def _until_counted(server: SidecarThread, count: int) -> None:
+    _until_observed(server, lambda one: one.observation_count == count)
 
 
 def _until_observed(server: SidecarThread, is_so: Callable[[memory_pb.SignatureRecoveries], bool]) -> None:

@@ -8,12 +8,13 @@ from typing import Any
 import grpc
 import pytest
 
+from sidemirror.v1 import sidecar_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2 import ListReflectionsRequest
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from tests.http.chromium import Browser, Page
-from tests.http.console.looking import go, opened, overflow, shows, tab_to, violations
+from tests.http.console.looking import answered, go, opened, overflow, shows, tab_to, texts, violations
 from tests.http.sidecars import door
 from tests.wire.calls import TIMEOUT_S, called, failed, finished
 from tests.wire.sidecar import SidecarThread, thinking
@@ -67,7 +68,7 @@ def test_turns_in_shadow_mode_are_marked_and_can_be_listed(page: Page) -> None:
     page.until(f"{_ROWS} === 3")
     assert page.value("location.hash") == "#/turns?told=shadow"
     assert page.value("[...document.querySelectorAll('td:nth-child(4)')].map((one) => one.innerText)") == ["shadow"] * 3
-    shows(page, "123 turns looked through")
+    shows(page, "123 turns looked through, the newest first. 3 turns shown: 3 success.")
     choose(page, "told", "nothing")
     page.until(f"{_ROWS} === {TURNS}")
     choose(page, "told", "something")
@@ -174,3 +175,22 @@ def test_a_page_goes_on_after_a_restart(tmp_path: Path, browser: Browser) -> Non
         turn(stub, "after", "s")
         shows(pages[0], "Task of after")
         shows(pages[1], "turn started")
+
+
+def test_an_empty_list_says_where_it_looked_and_who_was_refused(server: SidecarThread, browser: Browser) -> None:
+    refused = sidecar_pb2.RefusedCaller(peer="ipv4:10.0.0.7", reason="TOKEN_UNKNOWN", call_count=12)
+    refused.last_time.GetCurrentTime()
+    here, there = ({"tenant_id": "acme", "project_id": name, "sent_count": 1} for name in ("main", "shop"))
+    traffic = sidecar_pb2.Traffic(callers=[sidecar_pb2.Sender(**one) for one in (here, there)])
+    traffic.period.FromSeconds(90)
+    info = sidecar_pb2.GetServerInfoResponse(
+        tenant_id="acme", project_id="main", traffic=traffic, refused_callers=[refused]
+    )
+    page = answered(browser, server, "/turns?session=none", {"GetServerInfo": info})
+    page.looks(360)
+    shows(page, "Looked in acme / main.")
+    shows(page, "12 calls from ipv4:10.0.0.7 (TOKEN_UNKNOWN), the last one")
+    assert texts(page, 'main a[href*="project="]') == ["acme / shop"]
+    assert overflow(page) == 0
+    assert violations(page) == []
+    go(page, "/now", "Refused: 12 calls from ipv4:10.0.0.7 (TOKEN_UNKNOWN), the last one ")

@@ -164,7 +164,7 @@ def test_a_question_has_its_answer_in_two_clicks_and_in_one_command(
     page_s = time.monotonic() - began_s
     command = [_at(server) if one == AT else one for one in why.command]
     began_s = time.monotonic()
-    whole = [_SIDEMIRROR, *command, "--address", server.address]
+    whole = [str(_SIDEMIRROR), *command, "--address", server.address]
     # Wide enough that no cell of a table is folded.
     wide = {**os.environ, "COLUMNS": "400"}
     ran = subprocess.run(whole, check=False, capture_output=True, text=True, timeout=TIMEOUT_S, env=wide)
