@@ -180,8 +180,8 @@ def test_a_page_goes_on_after_a_restart(tmp_path: Path, browser: Browser) -> Non
 def test_an_empty_list_says_where_it_looked_and_who_was_refused(server: SidecarThread, browser: Browser) -> None:
     refused = sidecar_pb2.RefusedCaller(peer="ipv4:10.0.0.7", reason="TOKEN_UNKNOWN", call_count=12)
     refused.last_time.GetCurrentTime()
-    here, there = ({"tenant_id": "acme", "project_id": name, "sent_count": 1} for name in ("main", "shop"))
-    traffic = sidecar_pb2.Traffic(callers=[sidecar_pb2.Sender(**one) for one in (here, there)])
+    senders = [sidecar_pb2.Sender(tenant_id="acme", project_id=name, sent_count=1) for name in ("main", "shop")]
+    traffic = sidecar_pb2.Traffic(callers=senders)
     traffic.period.FromSeconds(90)
     info = sidecar_pb2.GetServerInfoResponse(
         tenant_id="acme", project_id="main", traffic=traffic, refused_callers=[refused]
