@@ -66,6 +66,13 @@ func (l *link) heard() {
 	l.silence.heard = time.Now()
 }
 
+// heardSince says whether something has come after that time.
+func (s *silence) heardSince(then time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.heard.After(then)
+}
+
 // listen runs while something waits for an answer.
 func (l *link) listen() {
 	defer l.looking.Done()
@@ -106,12 +113,22 @@ func (s *silence) looked(now time.Time, heldUp bool) (waits, isSilent bool) {
 	return true, now.Sub(since) >= silent
 }
 
+// ask asks the sidecar whether it is there. One that is heard meanwhile is busy; a client that was held up has heard
+// nothing of what may have come.
 func (l *link) ask(here context.Context, outages int) {
+	began := time.Now()
 	ctx, cancel := context.WithTimeout(here, asked)
 	defer cancel()
 	err := l.way.isThere(ctx)
 	switch status.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded:
+		if time.Since(began) > asked+late {
+			l.heard()
+			return
+		}
+		if l.silence.heardSince(began) {
+			return
+		}
 		l.failed(fmt.Errorf("it does not answer: %w", err), outages)
 	case codes.Canceled:
 		// The client is closed, or the sidecar has gone meanwhile.

@@ -8,6 +8,7 @@ from concurrent import futures
 from pathlib import Path
 
 import grpc
+from grpc_health.v1 import health_pb2
 
 from sidemirror.v1 import common_pb2, critique_pb2, sidecar_pb2
 from sidemirror.v1 import thinking_pb2 as pb
@@ -18,11 +19,16 @@ from sidemirror_server.vocabulary.errors import StoreFull
 REFUSED = 2
 # What the sidecar's RetryInfo says.
 RETRY_AFTER_S = 1.0
+# A health check for which "busy" has waited is answered so late: a client gives it up after a second. So late the turn
+# ends: by then it has.
+HEALTHY_S = 4.0
+ENDS_S = 1.5
 
 
 class Troubled(grpc.GenericRpcHandler):
     """`internal` and `bare`: each stream ends with INTERNAL, the second kind without details. `later`: the first ones
-    with RESOURCE_EXHAUSTED and when to come again. `slowly`: each stream takes one event and ends with INTERNAL."""
+    with RESOURCE_EXHAUSTED and when to come again. `slowly`: each stream takes one event and ends with INTERNAL.
+    `busy`: the first answer waits until a health check has come, which is answered later still."""
 
     def __init__(self, folder: Path) -> None:
         self.socket = folder / "troubled.sock"
@@ -32,6 +38,9 @@ class Troubled(grpc.GenericRpcHandler):
         self.ends_s: defaultdict[str, list[float]] = defaultdict(list)
         # The ids of the events of each kind that are durable.
         self.durable: defaultdict[str, list[str]] = defaultdict(list)
+        # Both of the kind "busy": it waits for a health check; one has come.
+        self._busy = threading.Event()
+        self._asked = threading.Event()
         self._lock = threading.Lock()
         self._server = grpc.server(futures.ThreadPoolExecutor(16))
         self._server.add_generic_rpc_handlers((self,))
@@ -54,6 +63,8 @@ class Troubled(grpc.GenericRpcHandler):
         if details.method.endswith("/GetServerInfo"):
             answer = sidecar_pb2.GetServerInfoResponse().SerializeToString()
             return grpc.unary_unary_rpc_method_handler(lambda _request, _context: answer)
+        if details.method == "/grpc.health.v1.Health/Check":
+            return grpc.unary_unary_rpc_method_handler(self._healthy)
         if details.method.endswith("/Critique"):
             verdict = common_pb2.CritiqueResult(critique_id="verdict", status=common_pb2.RESULT_STATUS_OK)
             said = critique_pb2.CritiqueResponse(critique=verdict).SerializeToString()
@@ -65,6 +76,12 @@ class Troubled(grpc.GenericRpcHandler):
                 response_serializer=pb.RunTurnResponse.SerializeToString,  # type: ignore[arg-type]
             )
         return None
+
+    def _healthy(self, _request: bytes, _context: grpc.ServicerContext) -> bytes:
+        if self._busy.is_set():
+            self._asked.set()
+            time.sleep(HEALTHY_S)
+        return health_pb2.HealthCheckResponse(status="SERVING").SerializeToString()
 
     def _run_turn(
         self, requests: Iterator[pb.RunTurnRequest], context: grpc.ServicerContext
@@ -82,6 +99,10 @@ class Troubled(grpc.GenericRpcHandler):
                 context.abort_with_status(call_status_of(RuntimeError()))
             if kind == "later" and place <= REFUSED:
                 context.abort_with_status(call_status_of(StoreFull()))
+            if kind == "busy":
+                self._busy.set()
+                self._asked.wait(60)
+                self._busy.clear()
             yield from self._served(kind, turn_id, first, requests, context)
         finally:
             self.ends_s[kind].append(time.monotonic())
@@ -103,6 +124,7 @@ class Troubled(grpc.GenericRpcHandler):
                 if event.HasField("turn_started"):
                     yield _said(pb.TurnDirective(directive_id="plan", turn_plan=pb.TurnPlan(turn_id=turn_id)))
                 if event.HasField("turn_finished"):
+                    time.sleep(ENDS_S if kind == "busy" else 0)
                     count = len(self.durable[kind])
                     yield _said(pb.TurnDirective(directive_id="end", turn_summary=pb.TurnSummary(event_count=count)))
                     return

@@ -206,12 +206,17 @@ class Link:
             self._listener = None
 
     async def _ask(self) -> None:
-        """Asks whether the sidecar is there."""
+        """Asks whether the sidecar is there. One that is heard meanwhile is busy; a client that was held up has heard
+        nothing of what may have come."""
         outage = self.outages
+        began_s = _now_s()
         try:
             await self._is_there(_ASKED_S)
         except grpc.aio.AioRpcError as error:
-            if error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
+            held_up = _now_s() - began_s > _ASKED_S + _LATE_S
+            if not held_up and error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
+                if self._heard_s > began_s:
+                    return
                 self.lost(f"it does not answer ({error.code().name})", outage)
                 return
         except (OSError, ValueError) as error:

@@ -278,9 +278,15 @@ impl Link {
         match answer {
             // Held up meanwhile: nothing is known.
             _ if began.elapsed() > ASKED + LATE => self.heard(),
+            // Heard meanwhile: it is busy.
+            Err(status) if status.code() == Code::Unavailable && !is_busy(&status) && self.heard_since(began) => {}
             Err(status) if status.code() == Code::Unavailable && !is_busy(&status) => self.lost(&status, outages),
             _ => self.heard(),
         }
+    }
+
+    fn heard_since(&self, then: Instant) -> bool {
+        self.state().heard.is_some_and(|heard| heard > then)
     }
 
     /// A cheap call that carries the token, on a new connection.

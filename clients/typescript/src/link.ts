@@ -238,8 +238,9 @@ export class Link {
       const error = corrected(thrown);
       const isSilent = error.code === Code.DeadlineExceeded || isAbsence(error);
       // One that was held up meanwhile may have its answer, unread.
-      if (isSilent && this.heldUpMs < began) this.lost(error, outages);
-      else this.heard();
+      if (!isSilent || this.heldUpMs >= began) this.heard();
+      // One that is heard meanwhile is busy.
+      else if (this.heardMs < began) this.lost(error, outages);
     } finally {
       this.asking = false;
     }

@@ -296,13 +296,17 @@ final class Link {
     LOG.log(Level.WARNING, "{0}: {1}", what, why.getMessage());
   }
 
-  /** Asks a sidecar that is silent whether it is there. */
+  /**
+   * Asks a sidecar that is silent whether it is there. One that is heard meanwhile is busy; a client that was held up has
+   * heard nothing of what may have come.
+   */
   private void ask() {
     if (!reachable() || probing) {
       return;
     }
     probing = true;
     int before = outages;
+    long beganNs = System.nanoTime();
     Connection connection = probe();
     Asked<HealthCheckRequest, HealthCheckResponse> asked = new Asked<>();
     asked.whenCompleteAsync(
@@ -310,7 +314,12 @@ final class Link {
           probing = false;
           close(connection);
           Status.Code code = why == null ? Status.Code.OK : Status.fromThrowable(why).getCode();
-          if (code == Status.Code.UNAVAILABLE || code == Status.Code.DEADLINE_EXCEEDED) {
+          boolean isSilent = code == Status.Code.UNAVAILABLE || code == Status.Code.DEADLINE_EXCEEDED;
+          boolean heldUp = System.nanoTime() - beganNs > TimeUnit.MILLISECONDS.toNanos(ASKED_MS) + Silence.LATE_NS;
+          if (isSilent && !heldUp) {
+            if (silence.heardSince(beganNs)) {
+              return;
+            }
             lost(new StatusRuntimeException(Status.UNAVAILABLE.withDescription("it does not answer")), before);
           } else {
             silence.heard();

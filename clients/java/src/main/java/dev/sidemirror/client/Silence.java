@@ -18,7 +18,7 @@ final class Silence {
   /** How often that is looked at, and by how much a look may come late: a client that was held up heard nothing. */
   private static final long LOOK_MS = 250;
 
-  private static final long LATE_NS = Duration.ofMillis(500).toNanos();
+  static final long LATE_NS = Duration.ofMillis(500).toNanos();
 
   private final ScheduledExecutorService own;
   private final Runnable ask;
@@ -48,6 +48,11 @@ final class Silence {
   /** Something has come from the sidecar. */
   void heard() {
     heardNs = System.nanoTime();
+  }
+
+  /** Something has come after that time of {@link System#nanoTime}. */
+  boolean heardSince(long thenNs) {
+    return heardNs - thenNs > 0;
   }
 
   private void lookLater() {
