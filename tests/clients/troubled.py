@@ -19,9 +19,11 @@ from sidemirror_server.vocabulary.errors import StoreFull
 REFUSED = 2
 # What the sidecar's RetryInfo says.
 RETRY_AFTER_S = 1.0
-# A health check for which "busy" has waited is answered so late: a client gives it up after a second. So late the turn
-# ends: by then it has.
+# A health check for which "busy" has waited is answered so late: a client gives it up after a second.
 HEALTHY_S = 4.0
+# "busy" waits no longer for it: the check of a client beside a busy machine may be on its way.
+ASKED_S = 1.5
+# So late "busy" ends: by then the client has given the check up.
 ENDS_S = 1.5
 
 
@@ -101,7 +103,7 @@ class Troubled(grpc.GenericRpcHandler):
                 context.abort_with_status(call_status_of(StoreFull()))
             if kind == "busy":
                 self._busy.set()
-                self._asked.wait(60)
+                self._asked.wait(ASKED_S)
                 self._busy.clear()
             yield from self._served(kind, turn_id, first, requests, context)
         finally:
