@@ -1,6 +1,7 @@
 """An agent that meets the same failure in each session, and finds its way out by a look-up; it calls RunTurn alone."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
@@ -22,9 +23,11 @@ UNTOLD = 5
 _MOVE = Move(MoveKind.LOOKED_UP, ("SHOW TABLES",))
 
 
-async def session(stub: Stub, name: str, *, told: bool) -> list[pb.TurnDirective]:
+async def session(
+    stub: Stub, name: str, *, told: bool, meanwhile: Callable[[], Awaitable[None]] | None = None
+) -> list[pb.TurnDirective]:
     """One session: a call fails, a look-up brings the name that works. `told`: at the failing call the agent waits for
-    advice. Returns the advice that came in the turn."""
+    advice; `meanwhile`: what else it waits for there. Returns the advice that came in the turn."""
     talk = Talk(stub)
     begin = started(session_id=name, task="Count the orders")
     begin.turn_id = name
@@ -37,6 +40,8 @@ async def session(stub: Stub, name: str, *, told: bool) -> list[pb.TurnDirective
         await until(lambda: bool(talk.said("advice")), within_s=20)
     else:
         await until(lambda: talk.received() == 3, within_s=20)
+    if meanwhile is not None:
+        await meanwhile()
     await talk.say(
         called("sql", "SHOW TABLES", "b"),
         returned("orders_2026, customers", "b"),
@@ -52,6 +57,15 @@ def is_held_back(name: str) -> bool:
     """Whether the session of this name is one of those that the recovery is held back from."""
     recovery = Recovery(recovery_id(SIGNATURE, _MOVE), SIGNATURE, _MOVE, Tally())
     return is_silent(receipt_id_of(DEFAULT_SCOPE, name, SIGNATURE), recovery)
+
+
+async def until_held_back(address: str, name: str) -> None:
+    """Waits until it is on record that the session of this name was told nothing."""
+    async with channel(address) as connection, asyncio.timeout(60):
+        stub: Stub = ReflectiveMemoryServiceStub(connection)
+        request = memory_pb.ListReceiptsRequest(turn_id=name)
+        while not (await stub.ListReceipts(request, timeout=60)).receipts:  # noqa: ASYNC110 - asked over the wire
+            await asyncio.sleep(0.05)
 
 
 async def observed(address: str) -> memory_pb.SignatureRecoveries:

@@ -84,6 +84,7 @@ OTHERS = {
                 "policy",
                 "advice",
                 "advice_history",
+                "elsewhere",
                 "folder",
                 "erase",
                 "memory",

@@ -1,6 +1,7 @@
 """A store in which something of every kind has happened, for the console's screens."""
 
 import asyncio
+from functools import partial
 from typing import NamedTuple
 
 import grpc
@@ -86,7 +87,8 @@ async def _recover(address: str) -> None:
     for number in range(recovering.UNTOLD + 1, recovering.UNTOLD + 7):
         async with connected(address) as stub:
             name = f"s{number}"
-            await recovering.session(stub, name, told=not recovering.is_held_back(name))
+            held_back = partial(recovering.until_held_back, address, name) if recovering.is_held_back(name) else None
+            await recovering.session(stub, name, told=held_back is None, meanwhile=held_back)
         await recovering.until_observed(address, number)
 
 
