@@ -101,7 +101,10 @@ def test_a_person_in_the_folder_is_told_where_its_turns_and_recoveries_are(
     monkeypatch.chdir(folder)
     asked = ["memory", "recoveries", "--address", server.address]
     listed = ["turns", "list", "--address", server.address]
-    for command, said in ((asked, "No failure was observed.\n"), (listed, "No turn fits.\nLooked in default/default; ")):
+    for command, said in (
+        (asked, "No failure was observed.\n"),
+        (listed, "No turn fits.\nLooked in default/default; "),
+    ):
         assert cli.main(command) == 0
         assert capsys.readouterr().out.startswith(said)
     player = ClaudeCode(server, "person", folder)
