@@ -17,10 +17,16 @@ from sidemirror_client import (
     advice_text,
     connect,
     connect_sync,
+    lessons_text,
     problem_of,
 )
 
 GOAL: Goal = {"goal_id": "g", "objective": "count"}
+
+
+async def again(revision_prompt: str) -> str:
+    """What a model makes of it."""
+    return revision_prompt
 
 
 async def whole(sidemirror: Sidemirror) -> str:
@@ -39,7 +45,8 @@ async def whole(sidemirror: Sidemirror) -> str:
         event_id: str = turn.report(tool_called=pb.ToolCalled(name="run_sql"))
         event_id += turn.tool_called("run_sql", "{}", call_id="1") + turn.tool_returned("41", call_id="1")
         verdict: CritiqueResult | None = await turn.critique("41", "how many?", timeout_s=1.0)
-        text: str = advice_text(await turn.advice(0.5))
+        text: str = advice_text(await turn.advice(0.5)) + lessons_text(lessons)
+        text += await turn.revised("41", again, "how many?", timeout_s=1.0) + await turn.revised("41", str.upper)
         async for directive in turn:
             text += directive.directive_id
         turn.finish(TASK_OUTCOME_FAILURE, 0.5, goal=GOAL)
@@ -60,7 +67,7 @@ def without_a_loop(sidemirror: SyncSidemirror) -> str:
     turn: SyncTurn = sidemirror.begin_turn("t", "agent", goal=GOAL, task="count")
     with turn:
         plan: pb.TurnPlan | None = turn.plan()
-        text: str = advice_text([*turn.advice(), *turn.take()])
+        text: str = advice_text([*turn.advice(), *turn.take()]) + turn.revised("41", str.upper, timeout_s=1.0)
         turn.report(pb.TurnEvent(user_message=pb.UserMessage(text="hello")))
         turn.tool_returned("no such table", is_error=bool(turn.tool_called("run_sql")))
         turn.finish(TASK_OUTCOME_FAILURE)

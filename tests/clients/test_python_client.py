@@ -22,7 +22,7 @@ from sidemirror.v1.goal_reflection_pb2 import (
     ListGoalReportsRequest,
     WatchGoalReflectionsRequest,
 )
-from sidemirror_client import Goal, Sidemirror, connect, delivery
+from sidemirror_client import Goal, Sidemirror, SyncTurn, Turn, connect, connect_sync, delivery, lessons_text
 from sidemirror_client.background import BACKGROUND
 from sidemirror_client.calls import CALLS_AT_ONCE, service_config
 from sidemirror_client.client import SERVICES
@@ -261,6 +261,67 @@ async def test_texts_that_the_sidecar_would_refuse_are_cut_in_every_method_of_a_
         assert turn.dropped == 0
         reports = await sidemirror.goals.ListGoalReports(ListGoalReportsRequest())
     assert [report.goal_id for report in reports.reports] == ["huge"]
+
+
+# Beside a call that failed, without which the rules let it through.
+WRONG, RIGHT = "There are 41 orders.", "I could not count the orders: there is no such table."
+
+
+def fail_to_count(turn: Turn | SyncTurn) -> None:
+    turn.tool_called("run_sql", "SELECT count(*) FROM order")
+    turn.tool_returned("no such table: order", is_error=True)
+
+
+def never(prompt: str) -> str:
+    raise AssertionError(prompt)
+
+
+def give_up(prompt: str) -> str:
+    raise KeyError(prompt)
+
+
+async def test_an_answer_is_revised_once_where_the_verdict_asks_for_it(sidecar: Sidecar) -> None:
+    """By a function or a coroutine function. Seen to fail when `should_revise` is not looked at, and when what is made
+    anew is judged once more."""
+    address, prompts = f"127.0.0.1:{sidecar.port}", list[str]()
+
+    def again(prompt: str) -> str:
+        prompts.append(prompt)
+        return WRONG
+
+    async def again_later(prompt: str) -> str:
+        await asyncio.sleep(0)
+        return again(prompt) + " "
+
+    def without_a_loop() -> list[str]:
+        with connect_sync(address) as sidemirror, sidemirror.begin_turn(task="count the orders") as turn:
+            fail_to_count(turn)
+            said = [turn.revised(WRONG, again), turn.revised(RIGHT, never), turn.revised(WRONG, never, timeout_s=0)]
+            with pytest.raises(KeyError, match="Revise"):
+                turn.revised(WRONG, give_up)
+        return said
+
+    async with connect(address) as sidemirror, sidemirror.begin_turn(task="count the orders") as turn:
+        fail_to_count(turn)
+        assert await turn.revised(WRONG, again) == WRONG
+        assert await turn.revised(WRONG, again_later) == WRONG + " "
+        assert await turn.revised(RIGHT, never) == RIGHT
+        assert await turn.revised(WRONG, never, timeout_s=0) == WRONG
+        with pytest.raises(KeyError, match="Revise"):
+            await turn.revised(WRONG, give_up)
+    assert await asyncio.to_thread(without_a_loop) == [WRONG, RIGHT, WRONG]
+    assert [prompt.partition(" ")[0] for prompt in prompts] == ["Revise"] * 3
+
+
+async def test_an_answer_stays_as_it_is_while_the_sidecar_is_away(tmp_path: Path) -> None:
+    nobody, told = f"unix:{tmp_path / 'nobody.sock'}", asyncio.Event()
+    async with connect(nobody, on_away=lambda _: told.set()) as sidemirror, asyncio.timeout(60):
+        turn = sidemirror.begin_turn(task="count the orders")
+        fail_to_count(turn)
+        await told.wait()
+        assert await turn.revised(WRONG, never, timeout_s=3600) == WRONG
+        assert lessons_text(await turn.recall(timeout_s=3600)) == ""
+        await sidemirror.close(flush_s=0)
 
 
 async def test_arguments_and_results_are_reported_as_an_agent_has_them(sidecar: Sidecar) -> None:

@@ -6,7 +6,7 @@ import sys
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.common_pb2 import TASK_OUTCOME_SUCCESS
-from sidemirror_client import Goal, advice_text, connect
+from sidemirror_client import Goal, advice_text, connect, lessons_text
 
 TASK = "How many orders are open?"
 QUERIES = ("SELECT count(*) FROM orders WHERE status = 'open'", "SELECT count(*) FROM open_orders")
@@ -19,17 +19,16 @@ async def main() -> None:
         config = pb.ThinkingConfig(level=pb.THINK_LEVEL_MEDIUM)
         async with sidemirror.begin_turn(task=TASK, base_prompt="You are helpful.", config=config) as turn:
             plan = await turn.plan(5.0)
-            lessons = await turn.recall(tools=["run_sql"])
-            messages = [plan.system_prompt if plan else "You are helpful.", lessons.text if lessons else "", TASK]
+            lessons = lessons_text(await turn.recall(tools=["run_sql"]))
+            messages = [plan.system_prompt if plan else "You are helpful.", lessons, TASK]
             for query in QUERIES:
                 turn.tool_called("run_sql", query)
                 result = run_sql(query)
                 turn.tool_returned(result, is_error=result.startswith("error"))
                 messages += [result, advice_text(await turn.advice())]
-            answer = "12 orders are open."
-            verdict = await turn.critique(answer)
             # With a reason to revise a real agent would ask its model again.
-            messages.append(verdict.revision_prompt if verdict and verdict.should_revise else answer)
+            answer = await turn.revised("12 orders are open.", lambda prompt: f"I am not sure. {prompt}")
+            messages.append(answer)
             turn.report(response_drafted=pb.ResponseDrafted(text=answer))
             turn.finish(TASK_OUTCOME_SUCCESS, 1.0, goal=GOAL)
             summary = await turn.summary(5.0)

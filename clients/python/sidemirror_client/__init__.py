@@ -1,10 +1,11 @@
 """Sidemirror for Python: an agent's turns reported without waiting, and typed stubs for everything else.
 
     async with connect() as sidemirror, sidemirror.begin_turn(task="find the cheapest flight") as turn:
-        lessons = await turn.recall()
+        known = lessons_text(await turn.recall())
         turn.tool_called("search", '{"to": "LIS"}')
         ...
         shown_to_the_model = advice_text(await turn.advice())
+        answer = await turn.revised(draft, again)
         turn.finish(TASK_OUTCOME_SUCCESS)
 
 `connect_sync` is the same for agents without a loop. Messages are in `sidemirror.v1` (the package sidemirror-api).
@@ -12,7 +13,7 @@
 
 import sidemirror_client.forking  # noqa: F401  # first, before anything imports gRPC
 from sidemirror_client.address import TokenInTheClear
-from sidemirror_client.advice import advice_text
+from sidemirror_client.advice import advice_text, lessons_text
 from sidemirror_client.client import Sidemirror, SyncSidemirror, connect, connect_sync
 from sidemirror_client.losses import Undelivered
 from sidemirror_client.problem import Problem, problem_of
@@ -30,5 +31,6 @@ __all__ = [
     "advice_text",
     "connect",
     "connect_sync",
+    "lessons_text",
     "problem_of",
 ]

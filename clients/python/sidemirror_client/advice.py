@@ -15,6 +15,11 @@ def advice_text(directives: Iterable[pb.TurnDirective]) -> str:
     return "\n\n".join(paragraph for directive in directives for paragraph in _paragraphs(directive) if paragraph)
 
 
+def lessons_text(lessons: common_pb2.ContextBlock | None) -> str:
+    """The text for a model of what `recall` gave; empty without lessons."""
+    return lessons.text if lessons is not None else ""
+
+
 def _paragraphs(directive: pb.TurnDirective) -> Iterator[str]:
     kind = directive.WhichOneof("kind")
     if kind == "nudge":

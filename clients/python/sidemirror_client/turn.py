@@ -300,6 +300,23 @@ class Turn(TurnParts):
         time. `user_message`: the turn's question when it is empty."""
         return await _across(self._critique(text, user_message, timeout_s), None)
 
+    async def revised(
+        self,
+        answer: str,
+        again: Callable[[str], str | Awaitable[str]],
+        user_message: str = "",
+        *,
+        timeout_s: float = CRITIQUE_S,
+    ) -> str:
+        """The answer that may be sent: what `again` makes of the revision prompt where `critique` asks for a revision,
+        else `answer`, also without a verdict. `again`: a function or a coroutine function; what it makes is judged by
+        nobody, one revision at most, and what it raises is the caller's. `timeout_s` bounds the verdict alone."""
+        verdict = await self.critique(answer, user_message, timeout_s=timeout_s)
+        if verdict is None or not verdict.should_revise:
+            return answer
+        made = again(verdict.revision_prompt)
+        return await made if isinstance(made, Awaitable) else made
+
     async def delivered(self) -> None:
         """Returns once everything reported is durable with the sidecar, or the turn is given up."""
         await _across(self.until_delivered(), None)
@@ -353,6 +370,13 @@ class SyncTurn(TurnParts):
     ) -> common_pb2.CritiqueResult | None:
         """As `Turn.critique`."""
         return _done(self._critique(text, user_message, timeout_s), None)
+
+    def revised(
+        self, answer: str, again: Callable[[str], str], user_message: str = "", *, timeout_s: float = CRITIQUE_S
+    ) -> str:
+        """As `Turn.revised`."""
+        verdict = self.critique(answer, user_message, timeout_s=timeout_s)
+        return again(verdict.revision_prompt) if verdict is not None and verdict.should_revise else answer
 
     def delivered(self) -> None:
         """As `Turn.delivered`."""
