@@ -122,6 +122,19 @@ func (t *Turn) Critique(ctx context.Context, response, userMessage string) *pb.C
 	return verdict
 }
 
+// Revised is the answer that may be sent: what again makes of the revision prompt where [Turn.Critique] asks for a
+// revision, else the answer as it is, also without a verdict. What again makes is judged by nobody: one revision at most.
+// The error is that of again. The context's deadline bounds the verdict (ten seconds where it has none), and again not.
+func (t *Turn) Revised(
+	ctx context.Context, answer string, again func(revisionPrompt string) (string, error),
+) (string, error) {
+	verdict := t.Critique(ctx, answer, "")
+	if !verdict.GetShouldRevise() {
+		return answer, nil
+	}
+	return again(verdict.GetRevisionPrompt())
+}
+
 // ask makes a call that is given up when the sidecar goes, and tried again when HTTP/2 refuses it. Nothing of the sidecar's
 // makes an agent fail.
 func (t *Turn) ask(ctx context.Context, call func(context.Context) error) {

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-const success = pb.TaskOutcome_TASK_OUTCOME_SUCCESS
+const success = OutcomeSuccess
 
 // acks answers every event at once, with these directives after the first.
 func acks(directives ...*pb.TurnDirective) func(pb.ThinkingService_RunTurnServer) error {
@@ -278,14 +278,14 @@ func TestTurnsTakeAsManyConnectionsAsTheyNeed(t *testing.T) {
 	}
 }
 
-// Seen to fail when End does not go on with the panic, and when it ends a turn that is finished.
+// Seen to fail when End and Succeed do not go on with the panic, and when they end a turn that is finished.
 func TestAScopeThatIsLeftEndsItsTurn(t *testing.T) {
 	outcomes := map[string]pb.TaskOutcome{}
 	client := connected(t, filepath.Join(t.TempDir(), "nobody.sock"))
-	in := func(name string, work func(*Turn) error) {
+	in := func(name string, leave func(*Turn, *error), work func(*Turn) error) {
 		turn := client.BeginTurn(TurnOptions{})
 		defer func() {
-			if p := recover(); (p != nil) != (name == "panics") {
+			if p := recover(); (p != nil) != strings.HasSuffix(name, "panics") {
 				t.Errorf("%s: %v", name, p)
 			}
 			turn.mu.Lock()
@@ -296,17 +296,20 @@ func TestAScopeThatIsLeftEndsItsTurn(t *testing.T) {
 			}
 		}()
 		_ = func() (err error) {
-			defer turn.End(&err)
+			defer leave(turn, &err)
 			return work(turn)
 		}()
 	}
-	in("panics", func(*Turn) error { panic("agent") })
-	in("fails", func(*Turn) error { return errors.New("agent") })
-	in("left", func(*Turn) error { return nil })
-	in("finished", func(turn *Turn) error { turn.Finish(success, nil); return errors.New("agent") })
+	for way, leave := range map[string]func(*Turn, *error){"": (*Turn).End, "succeed: ": (*Turn).Succeed} {
+		in(way+"panics", leave, func(*Turn) error { panic("agent") })
+		in(way+"fails", leave, func(*Turn) error { return errors.New("agent") })
+		in(way+"left", leave, func(*Turn) error { return nil })
+		in(way+"finished", leave, func(turn *Turn) error { turn.Finish(OutcomePartial, nil); return errors.New("agent") })
+	}
 	for name, outcome := range map[string]pb.TaskOutcome{
-		"panics": pb.TaskOutcome_TASK_OUTCOME_ERROR, "fails": pb.TaskOutcome_TASK_OUTCOME_ERROR,
-		"left": pb.TaskOutcome_TASK_OUTCOME_UNSPECIFIED, "finished": success,
+		"panics": OutcomeError, "fails": OutcomeError, "left": OutcomeUnspecified, "finished": OutcomePartial,
+		"succeed: panics": OutcomeError, "succeed: fails": OutcomeError, "succeed: left": success,
+		"succeed: finished": OutcomePartial,
 	} {
 		if outcomes[name] != outcome {
 			t.Errorf("%s ends as %v", name, outcomes[name])

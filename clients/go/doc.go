@@ -5,9 +5,10 @@
 //	turn := client.BeginTurn(sidemirror.TurnOptions{Task: "find the cheapest flight"})
 //	defer turn.End(&err)
 //	lessons := turn.Recall(ctx).GetText()
-//	turn.Report(sidemirror.ToolReturned("no flight to LIS", true))
+//	turn.Report(sidemirror.ToolResult("", errors.New("no flight to LIS")))
 //	advice := sidemirror.AdviceText(turn.Advice(ctx))
-//	turn.Finish(pb.TaskOutcome_TASK_OUTCOME_SUCCESS, nil)
+//	answer, err := turn.Revised(ctx, "TAP, 89 EUR", again)
+//	turn.Finish(sidemirror.OutcomeSuccess, nil)
 //
 // A [Turn] is reported beside the agent: Report and Finish never wait, nothing fails because the sidecar is away, and
 // every method that waits answers at once then. For everything else the client holds the typed stubs of the contract,

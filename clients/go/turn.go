@@ -10,6 +10,24 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
+// How deep to think, in short.
+const (
+	LevelOff    = pb.ThinkLevel_THINK_LEVEL_OFF
+	LevelLow    = pb.ThinkLevel_THINK_LEVEL_LOW
+	LevelMedium = pb.ThinkLevel_THINK_LEVEL_MEDIUM
+	LevelHigh   = pb.ThinkLevel_THINK_LEVEL_HIGH
+)
+
+// How a turn ended, in short.
+const (
+	OutcomeUnspecified = pb.TaskOutcome_TASK_OUTCOME_UNSPECIFIED
+	OutcomeSuccess     = pb.TaskOutcome_TASK_OUTCOME_SUCCESS
+	OutcomeFailure     = pb.TaskOutcome_TASK_OUTCOME_FAILURE
+	OutcomePartial     = pb.TaskOutcome_TASK_OUTCOME_PARTIAL
+	OutcomeTimeout     = pb.TaskOutcome_TASK_OUTCOME_TIMEOUT
+	OutcomeError       = pb.TaskOutcome_TASK_OUTCOME_ERROR
+)
+
 // TurnOptions is what is known when a turn begins.
 type TurnOptions struct {
 	// TurnID is chosen here when it is empty.
@@ -91,6 +109,14 @@ func ToolReturned(content string, isError bool) *pb.TurnEvent {
 	}}
 }
 
+// ToolResult is the event of what a tool gave: its result, or its error where it has one.
+func ToolResult(result string, err error) *pb.TurnEvent {
+	if err != nil {
+		return ToolReturned(err.Error(), true)
+	}
+	return ToolReturned(result, false)
+}
+
 // ResponseDrafted is the event of an answer that is ready to be sent.
 func ResponseDrafted(text string) *pb.TurnEvent {
 	return &pb.TurnEvent{Kind: &pb.TurnEvent_ResponseDrafted{ResponseDrafted: &pb.ResponseDrafted{Text: text}}}
@@ -143,19 +169,27 @@ func (t *Turn) FinishGoal(outcome pb.TaskOutcome, score *float64, goal Goal) {
 }
 
 // End ends a turn that is not finished, as ERROR with a panic or with an error in *err, else as UNSPECIFIED. The panic or
-// the error is also that of the goal of its TurnOptions, unless this has one. err may be nil. End is for defer, in a function whose error has a name:
+// the error is also that of the goal of its TurnOptions, unless this has one. err may be nil. End is for defer, in a
+// function whose error has a name:
 //
 //	defer turn.End(&err)
 //
 // The panic goes on.
-func (t *Turn) End(err *error) {
-	outcome, goal, why := pb.TaskOutcome_TASK_OUTCOME_UNSPECIFIED, t.goal, ""
-	panicked := recover()
+func (t *Turn) End(err *error) { t.leave(recover(), err, OutcomeUnspecified) }
+
+// Succeed is End for an agent that returns an error whenever it fails: without one, the turn ends as SUCCESS.
+//
+//	defer turn.Succeed(&err)
+func (t *Turn) Succeed(err *error) { t.leave(recover(), err, OutcomeSuccess) }
+
+// leave ends a turn that is not finished, as outcome where nothing went wrong.
+func (t *Turn) leave(panicked any, err *error, outcome pb.TaskOutcome) {
+	goal, why := t.goal, ""
 	switch {
 	case panicked != nil:
-		outcome, why = pb.TaskOutcome_TASK_OUTCOME_ERROR, fmt.Sprint("panic: ", panicked)
+		outcome, why = OutcomeError, fmt.Sprint("panic: ", panicked)
 	case err != nil && *err != nil:
-		outcome, why = pb.TaskOutcome_TASK_OUTCOME_ERROR, (*err).Error()
+		outcome, why = OutcomeError, (*err).Error()
 	}
 	if goal != nil && goal.Error == "" {
 		failed := *goal

@@ -30,7 +30,7 @@ func main() {
 // turn is what the model was shown, and how it went.
 func turn(ctx context.Context, client *sidemirror.Client) []string {
 	turn := client.BeginTurn(sidemirror.TurnOptions{
-		Task: task, Level: pb.ThinkLevel_THINK_LEVEL_MEDIUM, Started: &pb.TurnStarted{BasePrompt: "You are helpful."},
+		Task: task, Level: sidemirror.LevelMedium, Started: &pb.TurnStarted{BasePrompt: "You are helpful."},
 		Goal: &sidemirror.Goal{ID: "open-orders", Objective: "Know how many orders are open"},
 	})
 	defer turn.End(nil)
@@ -47,14 +47,13 @@ func turn(ctx context.Context, client *sidemirror.Client) []string {
 		turn.Report(sidemirror.ToolReturned(result, strings.HasPrefix(result, "error")))
 		messages = append(messages, result, sidemirror.AdviceText(turn.Advice(ctx)))
 	}
-	answer := "12 orders are open."
-	// With a reason to revise a real agent would ask its model again.
-	if verdict := turn.Critique(ctx, answer, task); verdict.GetShouldRevise() {
-		answer = verdict.GetRevisionPrompt()
-	}
+	// With a reason to revise a real agent would ask its model again, which may fail.
+	answer, _ := turn.Revised(ctx, "12 orders are open.", func(prompt string) (string, error) {
+		return "I am not sure. " + prompt, nil
+	})
 	turn.Report(sidemirror.ResponseDrafted(answer))
 	score := 1.0
-	turn.Finish(pb.TaskOutcome_TASK_OUTCOME_SUCCESS, &score)
+	turn.Finish(sidemirror.OutcomeSuccess, &score)
 	if summary := turn.Summary(patient); summary != nil {
 		return append(messages, answer, fmt.Sprint(summary.GetToolErrorCount(), " of the tool calls failed"))
 	}
