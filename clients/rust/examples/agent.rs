@@ -1,6 +1,7 @@
 //! A whole agent, whose model is a list of steps: it recalls what was learned, asks a database, fails, listens to what the
 //! sidecar makes of it, has its answer looked at, and says how it went. It does the same when no sidecar is there.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use sidemirror_client::v1::TurnStarted;
@@ -26,11 +27,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         let advice = advice_text(turn.advice(PATIENCE).await);
         messages.extend(Some(advice).filter(|advice| !advice.is_empty()));
     }
-    let answer = "12 orders are open.";
-    let draft = Draft { response: answer.into(), user_message: TASK.into(), patience: Some(PATIENCE) };
-    if let Some(verdict) = turn.critique(draft).await.filter(|verdict| verdict.should_revise) {
-        messages.push(verdict.revision_prompt);
-    }
+    let draft = Draft { user_message: TASK.into(), patience: Some(PATIENCE), .."12 orders are open.".into() };
+    // With a reason to revise a real agent would ask its model again, which may fail.
+    let answer = turn.revised(draft, async |prompt| Ok::<_, Infallible>(format!("I am not sure. {prompt}"))).await?;
+    messages.push(answer.clone());
     turn.report(event::response_drafted(answer));
     turn.finish(TaskOutcome::Success, Some(1.0));
     if let Some(summary) = turn.summary(PATIENCE).await {

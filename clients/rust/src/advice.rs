@@ -2,13 +2,18 @@
 
 use std::borrow::Borrow;
 
-use crate::v1::{turn_directive::Kind, ResultStatus, TurnDirective};
+use crate::v1::{turn_directive::Kind, ContextBlock, ResultStatus, TurnDirective};
 
 /// The one text for a model: a paragraph for each nudge, recovery, reflection, block of lessons and request to revise,
 /// separated by empty lines; empty without any.
 pub fn advice_text<D: Borrow<TurnDirective>>(directives: impl IntoIterator<Item = D>) -> String {
     let paragraphs: Vec<_> = directives.into_iter().flat_map(|each| paragraphs(each.borrow())).collect();
     paragraphs.join("\n\n")
+}
+
+/// The text for a model of what [`recall`](crate::Turn::recall) gave; empty without lessons.
+pub fn lessons_text(lessons: Option<ContextBlock>) -> String {
+    lessons.map(|block| block.text).unwrap_or_default()
 }
 
 /// Whether a directive says something about what was reported.

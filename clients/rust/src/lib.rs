@@ -1,6 +1,7 @@
 //! Sidemirror for Rust: an agent's turns reported without waiting, and typed calls for everything else.
 //!
 //! ```no_run
+//! # fn ask(prompt: String) -> Result<String, Box<dyn std::error::Error>> { Ok(prompt) }
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 //! use sidemirror_client::{advice_text, event, goal, started, Sidemirror, TaskOutcome, ThinkLevel};
 //!
@@ -9,6 +10,7 @@
 //! let turn = turn.towards(goal("lisbon", "Get to Lisbon"));
 //! turn.report(event::tool_called("search", r#"{"to": "LIS"}"#));
 //! println!("{}", advice_text(turn.advice(None).await));
+//! let answer = turn.revised("TAP, 89 EUR", async |prompt| ask(prompt)).await?;
 //! turn.finish(TaskOutcome::Success, None);
 //! sidemirror.close().await;
 //! # Ok(())
@@ -40,7 +42,7 @@ mod transport;
 mod turn;
 mod warning;
 
-pub use advice::advice_text;
+pub use advice::{advice_text, lessons_text};
 pub use calls::{Critique, Goals, Memory, Sidecar, Thinking};
 pub use client::{Options, Sidemirror};
 pub use connect_error::ConnectError;

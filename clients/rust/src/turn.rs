@@ -114,7 +114,7 @@ struct Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        leave(&self.shared, panic());
+        leave(&self.shared, panic(), TaskOutcome::Unspecified);
     }
 }
 
@@ -170,9 +170,22 @@ impl Turn {
     /// Does the work in the turn's scope: afterwards the turn is over, as ERROR if the work failed, panicked, or else
     /// without an outcome, unless the work has finished it.
     pub async fn within<T, E: fmt::Display>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+        self.scope(work, TaskOutcome::Unspecified).await
+    }
+
+    /// The same for work that fails with an error whenever it fails: without one, the turn ends as SUCCESS.
+    pub async fn succeed<T, E: fmt::Display>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+        self.scope(work, TaskOutcome::Success).await
+    }
+
+    async fn scope<T, E: fmt::Display>(
+        &self,
+        work: impl Future<Output = Result<T, E>>,
+        outcome: TaskOutcome,
+    ) -> Result<T, E> {
         let scope = Scope(self.shared());
         let done = work.await;
-        leave(scope.0, done.as_ref().err().map(ToString::to_string));
+        leave(scope.0, done.as_ref().err().map(ToString::to_string), outcome);
         done
     }
 
@@ -246,6 +259,21 @@ impl Turn {
         let request = CritiqueRequest { turn_id: self.id().into(), response, user_message, ..Default::default() };
         let verdict = self.ask(self.home().critique.with_deadline(left).critique(request)).await?.critique?;
         (verdict.status == i32::from(ResultStatus::Ok)).then_some(verdict)
+    }
+
+    /// The answer that may be sent: what `again` makes of the revision prompt where [`critique`](Self::critique) asks for
+    /// a revision, else the draft's response as it is, also without a verdict. What `again` makes is judged by nobody: one
+    /// revision at most. The error is that of `again`, for which the draft's `patience` is no bound.
+    pub async fn revised<E, A>(&self, draft: impl Into<Draft>, again: impl FnOnce(String) -> A) -> Result<String, E>
+    where
+        A: Future<Output = Result<String, E>>,
+    {
+        let draft = draft.into();
+        let answer = draft.response.clone();
+        match self.critique(draft).await.filter(|verdict| verdict.should_revise) {
+            Some(verdict) => again(verdict.revision_prompt).await,
+            None => Ok(answer),
+        }
     }
 
     /// The summary after `finish`; None when it has not come in time, or at once while the sidecar is away.
@@ -322,7 +350,7 @@ struct Scope<'a>(&'a Shared);
 
 impl Drop for Scope<'_> {
     fn drop(&mut self) {
-        leave(self.0, panic());
+        leave(self.0, panic(), TaskOutcome::Unspecified);
     }
 }
 
@@ -331,8 +359,8 @@ fn panic() -> Option<String> {
     std::thread::panicking().then(|| "panic".into())
 }
 
-/// Ends the turn if nobody has: as ERROR when something says why, and else without an outcome.
-fn leave(shared: &Shared, why: Option<String>) {
+/// Ends the turn if nobody has: as ERROR when something says why, and else with this outcome.
+fn leave(shared: &Shared, why: Option<String>, outcome: TaskOutcome) {
     let is_open = {
         let mut state = shared.state();
         if let Some(goal) = state.goal.as_mut().filter(|goal| goal.error.is_empty()) {
@@ -341,7 +369,7 @@ fn leave(shared: &Shared, why: Option<String>) {
         !state.finishing && !state.over
     };
     if is_open {
-        finish(shared, if why.is_some() { TaskOutcome::Error } else { TaskOutcome::Unspecified }, None, None);
+        finish(shared, if why.is_some() { TaskOutcome::Error } else { outcome }, None, None);
     }
 }
 
@@ -382,19 +410,37 @@ mod tests {
             let turn = client.begin_turn(TurnStarted::default());
             let shared = turn.handle.shared.clone();
             let _ = std::thread::spawn(move || work(turn)).join();
-            let state = shared.state();
-            match state.waiting.back().and_then(|event| event.kind.clone()) {
-                Some(turn_event::Kind::TurnFinished(finished)) => finished.outcome(),
-                other => panic!("not finished: {other:?}"),
-            }
+            finished(&shared)
         };
         assert_eq!(ended(drop), TaskOutcome::Unspecified);
         assert_eq!(ended(|_turn| panic!("the agent's own")), TaskOutcome::Error);
         let failing = client.begin_turn(TurnStarted::default());
         let _ = failing.within(async { Err::<(), _>("the agent's own") }).await;
-        let last = failing.shared().state().waiting.back().cloned();
-        let finished = TurnFinished { outcome: TaskOutcome::Error.into(), score: None };
-        assert_eq!(last.and_then(|event| event.kind), Some(turn_event::Kind::TurnFinished(finished)));
+        assert_eq!(finished(failing.shared()), TaskOutcome::Error);
+    }
+
+    /// Seen to fail when it ends without an outcome, and when it ends as SUCCESS with an error.
+    #[tokio::test]
+    async fn work_that_succeeds_without_an_error_ends_a_turn_as_success() {
+        let address = Some("unix:/nobody.sock".into());
+        let client = Sidemirror::connect_with(Options { address, ..Default::default() }).unwrap();
+        let begun = || client.begin_turn(TurnStarted::default());
+        let (done, failing, given) = (begun(), begun(), begun());
+        assert_eq!(done.succeed(async { Ok::<_, String>(1) }).await, Ok(1));
+        assert_eq!(failing.succeed(async { Err::<(), _>("the agent's own") }).await, Err("the agent's own"));
+        given.finish(TaskOutcome::Partial, None);
+        let _ = given.succeed(async { Ok::<_, String>(()) }).await;
+        assert_eq!(
+            [&done, &failing, &given].map(|turn| finished(turn.shared())),
+            [TaskOutcome::Success, TaskOutcome::Error, TaskOutcome::Partial]
+        );
+    }
+
+    fn finished(shared: &Shared) -> TaskOutcome {
+        match shared.state().waiting.back().and_then(|event| event.kind.clone()) {
+            Some(turn_event::Kind::TurnFinished(finished)) => finished.outcome(),
+            other => panic!("not finished: {other:?}"),
+        }
     }
 
     /// Seen to fail when a turn that is left with an error reports its end alone: its goal was lost.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sidemirror_client::v1::{GetServerInfoRequest, TaskOutcome, ThinkLevel, TurnStarted};
-use sidemirror_client::{event, goal, started, ConnectError, Options, Sidemirror, Turn, TurnOptions};
+use sidemirror_client::{event, goal, lessons_text, started, ConnectError, Options, Sidemirror, Turn, TurnOptions};
 use tokio::io::AsyncReadExt;
 use tonic::{Code, Status};
 use tracing::span::{Attributes, Id, Record};
@@ -166,6 +166,8 @@ async fn a_silent_sidecar_is_away() {
     assert!(sidemirror.away());
     assert_eq!(turn.recall(None).await, None);
     assert_eq!(turn.critique("41").await, None);
+    assert_eq!(turn.revised("41", async |prompt| Err(prompt)).await, Ok("41".into()));
+    assert_eq!(lessons_text(turn.recall(None).await), "");
 }
 
 /// Neither the search for the sidecar, nor a turn that is not finished. Seen to fail when closing leaves the link open.
