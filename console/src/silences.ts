@@ -21,9 +21,15 @@ const SENTENCES: Partial<Record<SilenceReason, string>> = {
   [SilenceReason.NOT_ASKED]: "its start did not ask for any",
 };
 
-/** Why a turn started without a lesson, and how many its agent was given later because it asked. */
+/** Why a turn started without a lesson, and how many its agent was given later because it asked. That it asked is on
+ * record only where it was given something. */
 export function whyNoLesson(reason: SilenceReason, recalledCount: number): string {
-  return whySilent(reason) + (recalledCount > 0 ? `; the agent asked later, and was given ${counted(recalledCount, "lesson")}` : "");
+  return whySilent(reason) + recalledLater(reason, recalledCount);
+}
+
+function recalledLater(reason: SilenceReason, count: number): string {
+  if (count > 0) return `; the agent asked later, and was given ${counted(count, "lesson")}`;
+  return reason === SilenceReason.NOT_ASKED ? "; if the agent asked later, it was given none" : "";
 }
 
 /** The reason in words; empty for none. */

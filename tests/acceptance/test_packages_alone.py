@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -19,6 +20,7 @@ from tests.clients.test_readmes import first_block
 from tests.http.callers import bearing, request
 
 pytestmark = [pytest.mark.slow("packages are built and installed"), pytest.mark.timeout(300)]
+_AT_THE_TAG = r"https://github\.com/sidemirror/sidemirror/(?:blob|tree)/v0\.1\.0/([^#]+)"
 _TOOL = str(ROOT / "tools/release")
 
 
@@ -102,9 +104,17 @@ def test_what_is_published_is_whole(release: Path) -> None:
         assert hashlib.sha256((release / name).read_bytes()).hexdigest() == digest
 
 
+def ours_in(described: str) -> list[str]:
+    """What the links of a description lead to, of those into the repository: all to the release's tag."""
+    links = re.findall(r"\]\(([^)]+)\)", described)
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
+    ours = [found[1] for link in links if (found := re.match(_AT_THE_TAG, link))]
+    assert [path for path in ours if not (ROOT / path).exists()] == []
+    return ours
+
+
 def test_each_link_of_a_description_leads_to_the_releases_tag(release: Path) -> None:
     """PyPI resolves no relative link. Seen to fail when the packages are built of the pages as they are."""
-    at_the_tag = re.compile(r"https://github\.com/sidemirror/sidemirror/(?:blob|tree)/v0\.1\.0/([^#]+)")
     counts = {}
     for wheel in (release / "python").glob("*.whl"):
         name = wheel.name.partition("-")[0]
@@ -115,13 +125,27 @@ def test_each_link_of_a_description_leads_to_the_releases_tag(release: Path) -> 
             info = source.extractfile(f"{name}-0.1.0/PKG-INFO")
             assert info is not None
             assert info.read().decode().partition("\n\n")[2] == described
-        links = re.findall(r"\]\(([^)]+)\)", described)
-        ours = [found[1] for link in links if (found := at_the_tag.match(link))]
-        counts[name] = len(ours)
-        assert [link for link in links if not link.startswith(("https://", "#"))] == [], name
-        assert [path for path in ours if not (ROOT / path).exists()] == [], name
+        counts[name] = len(ours_in(described))
     assert counts["sidemirror_client"] >= 4
     assert counts["sidemirror_server"] >= 20
+
+
+@pytest.mark.parametrize(("part", "form", "needs"), [("typescript", "tgz", "npm"), ("rust", "crate", "cargo")])
+def test_so_does_each_link_in_other_registries(part: str, form: str, needs: str, tmp_path: Path) -> None:
+    """npm and crates.io would resolve relative links, to the newest commit."""
+    if shutil.which(needs) is None:
+        pytest.skip(f"{needs} is not installed")
+    done = ran([sys.executable, _TOOL, str(tmp_path), part], environment(), ROOT, 250)
+    assert done.returncode == 0, done.stderr
+    counts = {}
+    for path in (tmp_path / part).glob(f"*.{form}"):
+        with tarfile.open(path) as packed:
+            (page,) = (one for one in packed.getnames() if one.count("/") == 1 and one.endswith("/README.md"))
+            readme = packed.extractfile(page)
+            assert readme is not None
+            counts[path.name] = len(ours_in(readme.read().decode()))
+    assert len(counts) == 2
+    assert counts[f"sidemirror-client-0.1.0.{form}"] >= 4
 
 
 def test_a_version_that_differs_stops_it(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The packages the product was asked to be built with, and a lock file that works on any machine."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -8,6 +9,7 @@ from urllib.parse import urlsplit
 
 from tests.architecture.repository import ROOT
 
+ADAPTERS = ROOT / "clients/adapters"
 OWNERS_PACKAGES = {
     "anthropic",
     "asyncpg",
@@ -41,6 +43,36 @@ def test_the_owners_packages_are_declared() -> None:
 
     assert declared >= OWNERS_PACKAGES
     assert "pytest-grpc-aio" not in declared, "it cannot be installed beside pytest-grpc"
+
+
+def published(name: str) -> list[Path]:
+    """The manifests of packages that a registry shows."""
+    return [ROOT / folder / name for folder in ("generated", "clients")]
+
+
+def test_each_package_in_a_registry_says_where_it_comes_from() -> None:
+    home = "https://github.com/sidemirror/sidemirror"
+    pages = {
+        "Homepage": home,
+        "Documentation": f"{home}/tree/main/docs",
+        "Changelog": f"{home}/blob/main/CHANGELOG.md",
+        "Issues": f"{home}/issues",
+    }
+    for path in (ROOT / "pyproject.toml", *published("python/pyproject.toml"), *ADAPTERS.glob("*/pyproject.toml")):
+        assert toml(path)["project"]["urls"] == pages, path
+    for path in (*published("typescript/package.json"), ADAPTERS / "ai-sdk/package.json"):
+        said = json.loads(path.read_text(encoding="utf-8"))
+        folder = str(path.parent.relative_to(ROOT))
+        assert said["repository"] == {"type": "git", "url": f"git+{home}.git", "directory": folder}, path
+        assert (said["homepage"], said["bugs"]) == (home, f"{home}/issues"), path
+    for path in published("rust/Cargo.toml"):
+        crate = toml(path)["package"]
+        assert (crate["repository"], crate["homepage"]) == (home, home), path
+        assert crate["documentation"] == f"https://docs.rs/{crate['name']}", path
+    for path in published("java/pom.xml"):
+        project = re.sub(r"\s+", "", path.read_text(encoding="utf-8"))
+        for said in (f"<url>{home}</url><licenses>", f"<scm><url>{home}</url>", f"<url>{home}/issues</url>"):
+            assert said in project, path
 
 
 def test_the_lock_names_public_places_only() -> None:

@@ -200,7 +200,62 @@ def test_a_look_up_may_stand_in_a_folder_be_quiet_and_be_cut(command: str) -> No
 
 
 @pytest.mark.parametrize(
-    "arguments", ['{"command": "view", "path": "a.py"}', '{"query": "find hotels"}', '{"query": "ls"}', '{"sql": 1}']
+    ("arguments", "verb", "label", "values"),
+    [
+        ('{"sql": "SELECT * FROM orders", "limit": 5}', "SELECT", "SELECT", (("limit", "5"),)),
+        ('{"project_id": "p", "query": "show tables;"}', "SHOW", "SHOW TABLES", (("project_id", '"p"'),)),
+        ('{"query": "SELECT 1", "params": [7]}', "SELECT", "SELECT", (("params[]", "7"),)),
+        ('{"query": "select name from customers", "max_rows": 9}', "SELECT", "SELECT", (("max_rows", "9"),)),
+        ('{"query": "WITH a AS (SELECT 1) SELECT * FROM a", "n": 1}', "WITH", "WITH", (("n", "1"),)),
+        ('{"query": "update orders set paid = 1", "n": 1}', "UPDATE", "UPDATE", (("n", "1"),)),
+        ('{"query": "DESCRIBE shop.orders", "n": 1}', "DESCRIBE", "DESCRIBE", (("n", "1"),)),
+        ('{"Sql": "SELEC", "statement": "DROP TABLE a", "n": 1}', "DROP", "DROP", (("Sql", '"SELEC"'), ("n", "1"))),
+        ('{"sql_query": "SELECT FROM", "sqlQuery": 1}', "SELECT", "SELECT", (("sqlQuery", "1"),)),
+        ('{"sql": "SELECT 1", "timeout": 9, "database": "shop"}', "SELECT", "SELECT", ()),
+        ('{"sql": "SELECT 1", "timeout": 9, "limit": 5}', "SELECT", "SELECT", (("limit", "5"),)),
+    ],
+)
+def test_a_statement_may_have_arguments_beside_it(
+    arguments: str, verb: str, label: str, values: tuple[tuple[str, str], ...]
+) -> None:
+    found = asked("run", arguments)
+    assert (found.verb, found.label, found.is_json, found.values) == (verb, label, False, values)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "show me hotels in Paris",
+        "update on the strike",
+        "set theory for beginners",
+        "use of force",
+        "describe the weather in Oslo",
+        "call me maybe lyrics",
+        "with whom did she sing",
+        "select committee",
+        "create a table of contents",
+        "explain quantum physics",
+        "insert coin game",
+    ],
+)
+def test_a_question_with_a_limit_is_no_statement(query: str) -> None:
+    assert asked("search", json.dumps({"query": query, "limit": 5})).is_json
+
+
+def test_what_hides_errors_may_stand_beside_a_statement() -> None:
+    assert asked("run", '{"sql": "SELECT 1", "ignore_errors": true}').suppresses
+    assert not asked("run", '{"sql": "SELECT 1", "ignore_errors": false}').suppresses
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"command": "view", "path": "a.py"}',
+        '{"path": "a.sql", "text": "DROP TABLE a"}',
+        '{"query": "find hotels"}',
+        '{"query": "ls"}',
+        '{"sql": 1}',
+    ],
 )
 def test_a_text_that_is_no_command_is_an_argument(arguments: str) -> None:
     found = asked("tool", arguments)

@@ -61,6 +61,15 @@ def test_a_row_of_the_starter_pack_is_shown_as_told_only_where_it_fits() -> None
     assert told(of_dialect(rows, MYSQL, is_json=True)) == []
 
 
+def test_what_changed_beside_a_statement_is_told_of_statements() -> None:
+    limit = Move(MoveKind.CHANGED, ("limit",), True, ValueKind.NUMBER)
+    rows = of_dialect([row(at, limit) for at in range(6)], MYSQL)
+    assert told(rows) == [recovery_id(SIGNATURE, limit)]
+    # A command has nothing beside it.
+    command = [*rows[:-1], msgspec.structs.replace(rows[-1], label="git")]
+    assert told(command) == []
+
+
 def test_a_longer_look_up_after_advice_counts_against_it() -> None:
     """Seen to fail when only the rows with the same move were looked at."""
     rows = [row(at, LONGER, worked=False, advised=OWN, followed=True) for at in (1, 2)]

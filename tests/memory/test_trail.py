@@ -290,6 +290,27 @@ def test_who_corrects_a_guess_goes_back_to_the_call_before_it() -> None:
     assert (other.move, other.worked) == (paged, True)
 
 
+def limited(statement: str, limit: int, error: str = "") -> Call:
+    return Call("sql", f'{{"sql": "{statement}", "limit": {limit}}}', error or "[]", failed=bool(error))
+
+
+def test_a_statement_with_a_limit_is_repaired_as_one_without() -> None:
+    found = only(limited("SELECT name FROM users", 5, MISSING_TABLE), limited("SHOW TABLES", 5), REPAIRED)
+    assert (found.signature, found.move, found.label, found.is_json) == (SIGNATURE, SHOW_TABLES, "SELECT", False)
+
+
+def test_what_changed_beside_a_statement() -> None:
+    error = "Error: limit must be at most 100"
+    one = only(limited("SELECT a FROM b", 500, error), limited("SELECT a FROM b", 50))
+    assert one.move == Move(MoveKind.CHANGED, ("limit",), True, ValueKind.NUMBER, CameFrom.NOWHERE)
+    added = only(sql_failed('{"sql": "SELECT a FROM b"}', error), limited("SELECT a FROM b", 50))
+    assert added.move.steps == ("limit",)
+    other = only(limited("SELECT a FROM b", 500, error), limited("SELECT a, c FROM b", 50))
+    assert other.move == Move(MoveKind.CHANGED)
+    same = only(limited("SELECT a FROM b", 500, error), limited("SELECT a FROM b", 500))
+    assert same.move == Move(MoveKind.SENT_AGAIN)
+
+
 def test_another_failure_begins_anew() -> None:
     first = book('{"id": 1}', "Error: kind must be economy", failed=True)
     guess = book('{"id": 1, "dry": true}', "PermissionError: dry runs are not allowed", failed=True)

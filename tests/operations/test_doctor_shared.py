@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,7 +14,9 @@ import pytest
 from sidemirror_server.operations.doctor import examine
 from sidemirror_server.operations.finding import Finding
 from sidemirror_server.operations.moments import second
+from sidemirror_server.storage.postgres import examine as examine_postgres
 from sidemirror_server.storage.postgres.migrate import migrate, read_migrations
+from sidemirror_server.storage.sqlite import disk_pace
 from sidemirror_server.vocabulary.clock import SystemClock
 from tests.acceptance import product
 from tests.faults.clocks import SetClock
@@ -69,8 +72,29 @@ async def test_a_store_that_serves(databases: Databases, name: str, tmp_path: Pa
     assert told[3].startswith("pgvector 0.")
     assert told[4].startswith("up to 4 connections; ")
     assert "of 117 are taken" in told[4]
-    assert told[5] == "fsync is off: what it keeps may not survive a crash"
+    assert re.fullmatch(r"a commit takes \d+\.\d ms", told[5])
+    assert told[6] == "fsync is off: what it keeps may not survive a crash"
     assert await dump(databases, name) == before
+
+
+async def test_commits_that_take_long_are_told(durable: Databases, tmp_path: Path) -> None:
+    """First the server waits for a tenth of a second before it asks the disk, then for a standby that is not there."""
+    async with durable.fresh() as name:
+        url = durable.cluster.url("sidecar", name)
+        for setting in ("commit_delay = 100000", "commit_siblings = 0"):
+            await durable.as_superuser(f"ALTER DATABASE {name} SET {setting}", name)
+        (slow,) = await wrong(tmp_path, url)
+        told = re.fullmatch(r"a commit takes (\d+) ms or more, with its way there and back", slow.found)
+        assert told is not None, slow
+        assert 100 <= int(told[1]) < 2_000
+        assert slow.advice.startswith("see what its disk does")
+        await durable.as_superuser("ALTER SYSTEM SET synchronous_standby_names = 'nobody'", name)
+        await durable.as_superuser("SELECT pg_reload_conf()", name)
+        (stuck,) = await wrong(tmp_path, url)
+        assert stuck.found == "a commit takes 2,000 ms or more, with its way there and back"
+        await durable.as_superuser("ALTER SYSTEM RESET synchronous_standby_names", name)
+        await durable.as_superuser("SELECT pg_reload_conf()", name)
+    assert examine_postgres.SLOW_S == disk_pace.SLOW_S
 
 
 async def test_roles_that_serve_would_refuse(databases: Databases, name: str, tmp_path: Path) -> None:

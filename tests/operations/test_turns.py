@@ -74,7 +74,8 @@ async def test_why_a_recovery_was_told(
         _, shown, _ = await said(capsys, served, "turns", "show", "s6")
         assert any("↳ advice: In 5 of 5" in line for line in shown)
         _, watched, _ = await said(capsys, served, "watch", "--turn", "s6")
-        assert watched == shown[1:]
+        # A watch tells of the plan before the agent could ask for anything.
+        assert watched == [line.removesuffix("; if the agent asked later, it was given none") for line in shown[1:]]
         _, failures, _ = await said(capsys, served, "turns", "list", "--outcome", "success", "-n", "2")
         assert [("  s6  finished, success  " in line, "1 lesson" in line) for line in failures] == [
             (True, True),
@@ -250,6 +251,36 @@ async def test_a_turn_and_a_lesson_by_a_part_of_their_names(tmp_path: Path, caps
         assert "none was found with this in its text" in wrong
         code, _, wrong = await said(capsys, served, "turns", "why", "turn-1", "--lesson", "orders")
         assert (code, "2 lessons have this in their text" in wrong) == (1, True)
+
+
+async def test_a_recall_that_found_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only that it was given nothing is on record: the start alone does not tell why the agent has no lesson."""
+    async with running(tmp_path) as served, channel(served.address) as connection:
+        memory: Stub = ReflectiveMemoryServiceStub(connection)
+        start = thinking_pb.StartTurnRequest(turn_id="t", session_id="s", task="Count the orders")
+        await served.stub.StartTurn(start, timeout=60)
+        recall = pb.BuildMemoryContextRequest(task="Count the orders", session_id="s")
+        assert not (await memory.BuildMemoryContext(recall, timeout=60)).block.items
+        none = "its start did not ask for any; if the agent asked later, it was given none"
+        _, lines, _ = await said(capsys, served, "turns", "why", "t")
+        assert lines[-1].endswith(f"  at its start: no lesson, because {none}")
+        _, lines, _ = await said(capsys, served, "turns", "show", "t")
+        assert lines[-1].endswith(f"; no lesson with it: {none}")
+        await begin(served, "t2")
+        _, lines, _ = await said(capsys, served, "turns", "why", "t2")
+        assert lines[-1].endswith("  at its start: no lesson, because the project had no lesson")
+
+
+async def test_how_a_turn_ended_is_said_of_its_lessons_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with running(tmp_path) as served, channel(served.address) as connection:
+        memory: Stub = ReflectiveMemoryServiceStub(connection)
+        await memory.StoreReflection(pb.StoreReflectionRequest(result=LESSON), timeout=60)
+        await begin(served, "t")
+        _, lines, _ = await said(capsys, served, "turns", "why", "t")
+        assert lines[0].endswith("  plan of turn t (session s), finished, success")
+        ended = "    what followed: its turn ended with success; nothing is reported of the strategy itself"
+        assert ended in lines
+        assert not any("not reported" in line for line in lines)
 
 
 async def begin(served: Running, turn_id: str) -> None:

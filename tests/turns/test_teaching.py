@@ -81,5 +81,7 @@ def test_an_hour_has_room_for_so_many_turns_of_a_project() -> None:
     taught = [teacher.taught(SCOPE, state, 0) for _ in range(3)]
     assert [one.sequel is not None for one in taught] == [True, True, False]
     assert taught[2].left == ("failure",)
+    # The first one that is left is told of, once in an hour.
+    assert [one.is_first_left for one in (*taught, teacher.taught(SCOPE, state, 0))] == [False, False, True, False]
     assert teacher.taught(OTHER, state, HOUR_US - 1).sequel is not None
-    assert teacher.taught(SCOPE, state, HOUR_US).sequel is not None
+    assert [teacher.taught(SCOPE, state, HOUR_US).is_first_left for _ in range(4)] == [False, False, True, False]

@@ -289,12 +289,18 @@ def jobs_of(server: SidecarThread) -> int:
     return count
 
 
-def test_what_an_hour_has_no_room_for_is_left_to_dreaming(tmp_path: Path) -> None:
+def test_what_an_hour_has_no_room_for_is_left_to_dreaming(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Seen to fail, by the log, when each turn that is left had a line."""
     with sidecar(tmp_path, settings={"learn__turns_per_hour": "1"}) as server:
         run_turn(server, "", *failing())
         learned(server, "")
         run_turn(server, "", *failing("permission denied for table orders"))
+        run_turn(server, "", *failing("permission denied for table stays"))
         assert jobs_of(server) == 1
+        told = [vars(one) for one in caplog.records if one.message == "learning_limit_reached"]
+        assert [(one["tenant_id"], one["project_id"], one["turns_per_hour"]) for one in told] == [
+            ("default", "default", 1)
+        ]
         with memories(server) as stub:
             list(stub.Dream(pb.DreamRequest(), timeout=TIMEOUT_S))
         assert any("permission denied" in memory.content for memory in learned(server, "", 2))

@@ -146,6 +146,13 @@ def _shared(settings: Settings, clock: Clock, answered: list[AskedAddress]) -> I
     store = run(examine_shared_store(settings, clock.now_us()))
     yield from (Finding("store", ok=False, found=problem, advice=_shared_advice(problem)) for problem in store.problems)
     yield from (Finding("store", ok=True, found=fact) for fact in store.facts)
+    if store.is_slow and store.commit_s is not None:
+        found_slow = f"a commit takes {store.commit_s * 1000:,.0f} ms or more, with its way there and back"
+        advice = "see what its disk does (iostat -x there), whether it waits for a standby, and how far away it is"
+        yield Finding("store", ok=False, found=found_slow, advice=advice)
+    elif not store.problems:
+        took = "is not timed" if store.commit_s is None else f"takes {store.commit_s * 1000:,.1f} ms"
+        yield Finding("store", ok=True, found=f"a commit {took}")
     for told in store.advice:
         found, _, advice = told.partition("; ")
         yield Finding("store", ok=True, found=found, advice=advice)

@@ -44,10 +44,13 @@ def why_no_lesson(reason: int) -> str:
     return _said(_AT_START, reason)
 
 
-def recalled_later(turn: pb.Turn) -> str:
-    """What a turn that started without a lesson was given after that, because its agent asked; empty if nothing."""
+def recalled_later(turn: pb.Turn, reason: int) -> str:
+    """What a turn that started without a lesson for this `reason` was given after that, because its agent asked. That
+    it asked is on record only where it was given something. Empty if it was given nothing, and its start had asked."""
     count = turn.recalled_count
-    return f"; the agent asked later, and was given {count} lesson{'' if count == 1 else 's'}" if count else ""
+    if count:
+        return f"; the agent asked later, and was given {count} lesson{'' if count == 1 else 's'}"
+    return "; if the agent asked later, it was given none" if reason == pb.SILENCE_REASON_NOT_ASKED else ""
 
 
 def why_no_advice(silence: pb.Silence) -> str:

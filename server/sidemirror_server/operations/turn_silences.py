@@ -58,7 +58,7 @@ def _nudges(entries: Sequence[pb.TurnEntry]) -> Iterator[str]:
 
 
 def _none_at_start(turn: pb.Turn, plan: pb.TurnPlan) -> str:
-    return f"no lesson, because {why_no_lesson(plan.silence)}{recalled_later(turn)}"
+    return f"no lesson, because {why_no_lesson(plan.silence)}{recalled_later(turn, plan.silence)}"
 
 
 def _followed(record: pb.GetTurnResponse) -> Iterator[str]:

@@ -246,11 +246,15 @@ def _of_item(
         yield from _of_recovery(stub, receipt, item.id, told.signatures if told else (), scope)
     elif item.kind != GOAL_ITEM:
         yield from _of_memory(stub, item, told, scope)
-    yield f"    what followed: {_followed(item)}"
+    yield f"    what followed: {_followed(item, receipt.turn_outcome)}"
 
 
-def _followed(item: pb.ReceiptItem) -> str:
+def _followed(item: pb.ReceiptItem, turn_outcome: int) -> str:
+    """What is reported of the item itself, else how its turn ended: the console says the same."""
     told = "not reported"
+    if turn_outcome:
+        ended = words_of(common_pb2.TaskOutcome, turn_outcome)
+        told = f"its turn ended with {ended}; nothing is reported of the {_named(item.kind) or 'lesson'} itself"
     if item.HasField("succeeded"):
         words = ("the next attempt worked", "the next attempt failed")
         if item.kind != RECOVERY_ITEM:

@@ -149,7 +149,7 @@ def _directive(directive: pb.TurnDirective, turn: pb.Turn | None) -> str:
             level = words_of(pb.ThinkLevel, plan.config.level)
             warned = "".join(f"; {in_short(warning)}" for warning in plan.warnings)
             silent = why_no_lesson(plan.silence)
-            later = recalled_later(turn) if turn is not None else ""
+            later = recalled_later(turn, plan.silence) if turn is not None else ""
             shown = _lessons(plan.context) or (f"; no lesson with it: {silent}{later}" if silent else "")
             return f"plan: turn {plan.turn_count}, level {level}, {plan.token_budget:,} tokens{warned}{shown}"
         case "nudge":

@@ -1,6 +1,7 @@
 """Ends turns that were finished, abandoned, or given up at shutdown. A turn's summary is its last entry."""
 
 import asyncio
+import logging
 
 from sidemirror_server.thinking.record import Directive
 from sidemirror_server.thinking.turn import summarise
@@ -11,6 +12,9 @@ from sidemirror_server.turns.reflecting import Reflections
 from sidemirror_server.turns.teaching import Teacher
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.ids import DirectiveId, new_id
+from sidemirror_server.vocabulary.scope import whose
+
+_log = logging.getLogger(__name__)
 
 
 class Endings:
@@ -83,6 +87,10 @@ class Endings:
         summary = summarise(turn.state, now_us, abandoned)
         turn.record(Directive(DirectiveId(new_id(now_us)), now_us, summary), now_us)
         if self._teacher is not None:
-            turn.ends_with(self._teacher.taught(turn.scope, turn.state, now_us))
+            taught = self._teacher.taught(turn.scope, turn.state, now_us)
+            turn.ends_with(taught)
+            if taught.is_first_left:
+                told = {"turn_id": turn.state.turn_id, "turns_per_hour": self._teacher.limit}
+                _log.warning("learning_limit_reached", extra={**whose(turn.scope), **told})
         self._recorder.submit(turn)
         turn.wake()

@@ -80,10 +80,11 @@ def _steps(state: TurnState) -> tuple[EvidenceStep, ...]:
 
 class Taught(msgspec.Struct, frozen=True):
     """What becomes of an ended turn. `sequel`: its job, or None. `left`: the causes of a turn for which the hour has no
-    room; dreaming learns from it later."""
+    room; dreaming learns from it later. `is_first_left`: no turn of the scope was left before in this hour."""
 
     sequel: Sequel | None = None
     left: tuple[str, ...] = ()
+    is_first_left: bool = False
 
 
 class Teacher:
@@ -91,7 +92,7 @@ class Teacher:
 
     def __init__(self, turns_per_hour: int, *, by_signature: bool) -> None:
         """`turns_per_hour`: of each scope, by this process; 0 is no limit. `by_signature`: see `job_of`."""
-        self._limit = turns_per_hour
+        self.limit = turns_per_hour
         self._by_signature = by_signature
         self._hour = 0
         self._counts: dict[Scope, int] = {}
@@ -101,17 +102,15 @@ class Teacher:
         causes = causes_of(state) if state.learns else ()
         if not causes:
             return Taught()
-        if not self._has_room(scope, now_us):
-            return Taught(left=causes)
+        count = self._counted(scope, now_us)
+        if self.limit and count > self.limit:
+            return Taught(left=causes, is_first_left=count == self.limit + 1)
         return Taught(job_of(scope, state.turn_id, causes, _signature(state) if self._by_signature else ""))
 
-    def _has_room(self, scope: Scope, now_us: int) -> bool:
-        """Whether the hour has room for one more turn of the scope; takes it."""
+    def _counted(self, scope: Scope, now_us: int) -> int:
+        """Which turn of the scope this is, among those of the hour that have something to teach: from 1."""
         hour = now_us // 3_600_000_000
         if hour != self._hour:
             self._hour, self._counts = hour, {}
-        count = self._counts.get(scope, 0)
-        if self._limit and count >= self._limit:
-            return False
-        self._counts[scope] = count + 1
-        return True
+        self._counts[scope] = self._counts.get(scope, 0) + 1
+        return self._counts[scope]

@@ -61,7 +61,10 @@ def test_hooks_that_are_missing_are_named(
 ) -> None:
     (tmp_path / "data").mkdir()
     monkeypatch.setenv("SIDEMIRROR_DATA_DIR", str(tmp_path / "data"))
-    assert [one["found"] for one in findings(capsys)] == ["no host is attached from this home"]
+    [nothing] = findings(capsys)
+    assert (nothing["ok"], nothing["found"]) == (False, "no host is attached from this home")
+    assert nothing["advice"] == f"`sidemirror attach HOST --yes` attaches one of {', '.join(attached.ATTACHED)}"
+    assert cli.main(["doctor", "--attach"]) == 1
     cli.main(["attach", "codex", "--yes"])
     (home / ".codex" / "hooks.json").write_text('{"hooks": {}}')
     assert [one["found"] for one in findings(capsys)] == ["0 of 4 hooks are there"]

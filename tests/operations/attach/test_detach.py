@@ -159,7 +159,9 @@ def test_a_file_that_is_gone_is_forgotten(home: Path, capsys: pytest.CaptureFixt
     assert run("doctor", "--attach") == 1
     assert "`sidemirror detach codex --yes` forgets the file" in " ".join(capsys.readouterr().out.split())
     assert run("detach", "codex", "--yes") == 0
-    assert run("doctor", "--attach") == 0
+    capsys.readouterr()
+    assert run("doctor", "--attach") == 1
+    assert "no host is attached from this home" in capsys.readouterr().out
 
 
 def test_each_attached_file_has_its_own_header(home: Path, tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 /**
  * Sidemirror for the AI SDK: `const { generateText } = sidemirror()` in the place of the one of `ai`.
  *
- * Every model and tool call is reported to the sidecar. Lessons for the task stand behind the user's message, advice behind
- * the results of the tools, and a wrong final answer is sent back to the model.
+ * Every model and tool call is reported to the sidecar. Lessons for the task are a part of the user's message, advice stands
+ * behind the results of the tools, and a wrong final answer is sent back to the model.
  *
  * @packageDocumentation
  */

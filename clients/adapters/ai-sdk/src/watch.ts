@@ -112,7 +112,7 @@ export class Watch {
     };
   }
 
-  /** The request with lessons and advice behind what it has. */
+  /** The request with lessons, as a part of the user's message, and advice, behind what it has. */
   private async asked(model: Model, given: Options): Promise<Options> {
     const { prompt, abortSignal } = given;
     const run = this.begun(prompt, model);
@@ -123,11 +123,11 @@ export class Watch {
       this.results(run, prompt);
       const tools = (given.tools ?? []).map((tool) => String(tool["name"]));
       const texts = await orAborted(run.texts(tools), abortSignal, []);
-      this.added.add(prompt, texts.map(user));
+      this.added.add(prompt, texts.map(said));
       run.modelStarted(...namesOf(model));
       this.isAsking = true;
     }
-    return { ...given, prompt: this.added.to(prompt) };
+    return { ...given, prompt: joined(this.added.to(prompt)) };
   }
 
   /** The model's answer, and the calls in it. */
@@ -270,6 +270,31 @@ function resultsOf({ role, content }: Message): Part[] {
 
 function user(text: string): Message {
   return { role: "user", content: [{ type: "text", text }] };
+}
+
+/** What the sidecar says. */
+const SAID = new WeakSet<Message>();
+
+function said(text: string): Message {
+  const message = user(text);
+  SAID.add(message);
+  return message;
+}
+
+/** What stands behind the user's message becomes a part of it: middleware that guards a model reads the last one. */
+function joined(messages: Message[]): Message[] {
+  const all: Message[] = [];
+  let isUsers = false;
+  for (const message of messages) {
+    const last = all.at(-1);
+    if (SAID.has(message) && isUsers && last && typeof last.content !== "string") {
+      all[all.length - 1] = { ...last, content: [...last.content, ...(message.content as Part[])] };
+    } else {
+      all.push(message);
+      isUsers = message.role === "user" && !SAID.has(message);
+    }
+  }
+  return all;
 }
 
 function textOf(content: string | Part[]): string {

@@ -119,6 +119,8 @@ async function ran(asked) {
   };
   const mock = mocks.MockLanguageModelV4 ?? mocks.MockLanguageModelV3;
   if (asked.mock) settings.model = new mock({ modelId: "mock", doGenerate: async () => mocked, doStream: slowly });
+  const read = [];
+  if (asked.guarded) settings.model = ai.wrapLanguageModel({ model: settings.model, middleware: guard(read) });
   const name = asked.agent ?? "clerk";
   let result;
   if (asked.way.startsWith("agent.")) {
@@ -135,7 +137,17 @@ async function ran(asked) {
     tokens: totalUsage.inputTokens,
     messages: steps.flatMap((step) => step.response.messages.slice(-2)),
     content: result.content,
+    read,
   };
+}
+
+// Reads what the user said last, as a guardrail does.
+function guard(read) {
+  const transformParams = async ({ params }) => {
+    read.push(params.prompt.findLast(({ role }) => role === "user").content[0].text);
+    return params;
+  };
+  return { specificationVersion: mocks.MockLanguageModelV4 ? "v4" : "v3", transformParams };
 }
 
 const mocked = {

@@ -68,17 +68,20 @@ def test_the_sixth_session_is_right_because_of_the_recovery(endpoint: Endpoint, 
     assert sidecar.turns(number + 1)[-1].outcome == common_pb2.TASK_OUTCOME_SUCCESS
 
 
-def test_lessons_stand_behind_the_first_prompt(endpoint: Endpoint, ask: Ask, sidecar: Sidecar) -> None:
+def test_lessons_are_the_last_part_of_the_users_message(endpoint: Endpoint, ask: Ask, sidecar: Sidecar) -> None:
+    """A guardrail that reads the last message reads what the user said. Seen to fail with a message of its own."""
     settings = {"outcome": "session", "goalId": "count"}
     endpoint.script("m", *stories.REPAIRED)
     ask("generateText", "m", PROMPT, "run_sql", settings=settings)
     sidecar.wait_for_lessons(PROMPT)
-    endpoint.script("n", stories.RIGHT)
-    ask("generateText", "n", PROMPT, "run_sql", settings=settings)
-    (first,) = endpoint.seen["n"]
-    prompt, lessons = first.request.messages
-    assert (prompt["content"], lessons["role"]) == (PROMPT, "user")
-    assert "orders" in json.dumps(lessons["content"])
+    endpoint.script("n", [stories.GOOD], stories.RIGHT)
+    assert ask("generateText", "n", PROMPT, "run_sql", settings=settings, guarded=True)["read"] == [PROMPT, PROMPT]
+    first, second = endpoint.seen["n"]
+    assert is_prefix(first, second)
+    (prompt,) = first.request.messages
+    said, lessons = prompt["content"]
+    assert (prompt["role"], said["text"]) == ("user", PROMPT)
+    assert "orders" in lessons["text"]
     assert first.request.system == endpoint.seen["m"][0].request.system, "the instructions stay as they are"
 
 

@@ -1,7 +1,8 @@
 """What a call asks for: its verb, its tokens, and whether it only reads or hides its errors. Pure.
 
 Called by `trail.py` for every call. A call's arguments are JSON or text. Text is a shell's command or a database's
-statement, perhaps wrapped: in a JSON object that holds one such text, in a code fence, or as `execute[...]`.
+statement, perhaps wrapped: in a JSON object that holds one such text, in a code fence, or as `execute[...]`. A
+statement may have arguments beside it, such as a limit.
 """
 
 import re
@@ -27,10 +28,11 @@ _PARSED_CHARS = 16_384
 # Levels of nested arguments. Chosen here: tools have two or three.
 _DEEPEST = 12
 
-# Fields of JSON arguments that hold a command or code, fields that hold a statement or a question in prose, and fields
-# that may stand beside one.
+# Fields of JSON arguments that hold a command or code, fields that hold a statement (by their names without `_`, in
+# lower case), the one of them that may hold a question in prose, and fields that say nothing beside one.
 _COMMAND_FIELDS = ("command", "cmd", "code", "script")
-_STATEMENT_FIELDS = ("sql", "query", "statement")
+_STATEMENT_FIELDS = frozenset(("sql", "query", "statement", "sqlquery", "sqlstatement"))
+_OF_PROSE = "query"
 _BESIDE_NAMES = (
     "timeout timeout_ms description cwd workdir working_directory run_in_background is_input security_risk thought "
     "explanation shell language database"
@@ -66,6 +68,16 @@ _STATEMENT_WORDS = (
 )
 _STATEMENT_VERBS = frozenset(_STATEMENT_WORDS.split())
 _SAME_VERB = {"desc": "describe"}
+# How a statement goes on, where prose may stand too: "show me hotels" and "update on the strike" have limits as well.
+_STATEMENT = re.compile(
+    r"\s*(?:select\b.*?(?:\bfrom\s+[\w\"`\[(]|\s[\d(*'@]|\w\()|with\s+(?:recursive\s+)?\w+\s*(?:\([^)]*\)\s*)?as\s*"
+    r"(?:\w+\s+)?\(|show\s+(?:full\s+|create\s+)?(?:tables?|columns|databases|schemas|index(?:es)?|views?)\b|"
+    r"(?:desc|describe)\s+[\w.\"`]+\s*;?\s*\Z|explain\s+(?:\w+\s+)?(?:select|insert|update|delete|with)\b|insert\s+"
+    r"(?:\w+\s+)?into\s|replace\s+into\s|update\s+[\w.\"`]+\s+(?:\w+\s+)?set\s|delete\s+from\s|truncate\s+table\s|"
+    r"(?:create|alter|drop)\s+(?:or\s+replace\s+|unique\s+|temp(?:orary)?\s+)?(?:table|view|index|schema|database)\s|"
+    r"pragma\s+\w+\s*(?:[;(=]|\Z)|use\s+[\w\"`]+\s*;?\s*\Z)",
+    re.I | re.S,
+)
 
 # Programs that a label may name; another first word may be anything that was typed, and is kept nowhere. Chosen here:
 # POSIX utilities, shells, interpreters, and what developers' hosts have.
@@ -109,9 +121,10 @@ class Asked(msgspec.Struct, frozen=True):
 
     `verb`: the program, the statement's verb, or for JSON arguments the tool. `label`: the look-up as advice names it,
     else the verb if it is a known one. `text`: without its wrapping and outer space, and `tokens`: its words in lower
-    case; both empty for JSON. `values`: for JSON, each leaf of the arguments as JSON with its path, sorted. `reads`: a
-    reviewed look-up, or a tool whose name says so. `is_reviewed`: `label` names a reviewed look-up. `suppresses`: it
-    hides errors. `has_secret`: some of it was redacted.
+    case; both empty for JSON. `values`: for JSON, each leaf of the arguments as JSON with its path, sorted; for a
+    statement, those of the arguments beside it. `reads`: a reviewed look-up, or a tool whose name says so.
+    `is_reviewed`: `label` names a reviewed look-up. `suppresses`: it hides errors. `has_secret`: some of it was
+    redacted.
     """
 
     tool: str
@@ -138,17 +151,17 @@ def _asked(tool: str, arguments: str) -> Asked:
         digest = blake2b(arguments.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         return Asked(tool, True, tool, tool, values=(("?", digest),), reads=_reads(tool))
     parsed = _object(arguments)
-    inner = None if parsed is None else _text_in(parsed)
-    if parsed is not None and inner is None:
-        values = tuple(sorted(_leaves(parsed)))
-        hides = any(_HIDING_FIELD.search(path) and value == "true" for path, value in values)
+    field = "" if parsed is None else _text_field(parsed)
+    values = () if parsed is None else _values(parsed, field)
+    hides = any(_HIDING_FIELD.search(path) and value == "true" for path, value in values)
+    if parsed is not None and not field:
         return Asked(tool, True, tool, tool, values=values, reads=_reads(tool), suppresses=hides)
-    text = _unwrapped(arguments[:_READ_CHARS] if inner is None else inner[:_READ_CHARS])
+    text = _unwrapped((arguments if parsed is None else parsed[field])[:_READ_CHARS])
     tokens = frozenset(word.lower() for word in _WORD.findall(text))
-    suppresses = _SUPPRESSED.search(text) is not None
+    suppresses = hides or _SUPPRESSED.search(text) is not None
     verb = _first_word(text)
     if verb.lower() in _STATEMENT_VERBS or verb.startswith((".", "\\")):
-        return _statement(tool, text, tokens, suppresses)
+        return _statement(tool, text, tokens, values, suppresses)
     lookup = _lookup(text)
     label = lookup.said if lookup else verb if verb in _PROGRAMS else OTHER_TEXT
     known = lookup is not None
@@ -184,14 +197,16 @@ def _reads(tool: str) -> bool:
     return name in READING_TOOLS or _NAME_PART.split(name, maxsplit=1)[0].lower() in READING_VERBS
 
 
-def _statement(tool: str, text: str, tokens: frozenset[str], suppresses: bool) -> Asked:
+def _statement(
+    tool: str, text: str, tokens: frozenset[str], values: tuple[tuple[str, str], ...], suppresses: bool
+) -> Asked:
     statement = _plain(text)
     word = statement.split(" ", 1)[0]
     verb = _SAME_VERB.get(word, word).upper()
     lookup = _reviewed_statement(statement)
     known = lookup is not None
     label = lookup.said if lookup else verb if verb.lower() in _STATEMENT_VERBS else OTHER_TEXT
-    return Asked(tool, False, verb, label, text, tokens, (), known, known, suppresses)
+    return Asked(tool, False, verb, label, text, tokens, values, known, known, suppresses)
 
 
 def _plain(text: str) -> str:
@@ -267,15 +282,29 @@ def _object(arguments: str) -> dict[str, Any] | None:
     return parsed if isinstance(parsed, dict) else None
 
 
-def _text_in(parsed: dict[str, Any]) -> str | None:
-    """The command or the statement that JSON arguments hold; None if they are arguments of another kind."""
-    for name in (*_COMMAND_FIELDS, *_STATEMENT_FIELDS):
-        value = parsed.get(name)
-        if not isinstance(value, str) or not set(parsed) <= {name} | _BESIDE:
+def _text_field(parsed: dict[str, Any]) -> str:
+    """The field of JSON arguments that holds the command or the statement; empty if they are of another kind. A command
+    has nothing beside it but what says nothing; a statement may."""
+    for key, value in parsed.items():
+        name = key.replace("_", "").lower()
+        if not isinstance(value, str) or (key not in _COMMAND_FIELDS and name not in _STATEMENT_FIELDS):
             continue
-        if name in _COMMAND_FIELDS or _first_word(_unwrapped(value[:_READ_CHARS])).lower() in _STATEMENT_VERBS:
-            return value
-    return None
+        is_alone = parsed.keys() <= {key} | _BESIDE
+        if key in _COMMAND_FIELDS:
+            if is_alone:
+                return key
+            continue
+        text = _unwrapped(value[:_READ_CHARS])
+        is_statement = _first_word(text).lower() in _STATEMENT_VERBS
+        if is_statement and (is_alone or name != _OF_PROSE or _STATEMENT.match(text)):
+            return key
+    return ""
+
+
+def _values(parsed: dict[str, Any], field: str) -> tuple[tuple[str, str], ...]:
+    """The leaves of JSON arguments; where a `field` holds the text, of those beside it that say something."""
+    beside = {key: value for key, value in parsed.items() if key != field and key not in _BESIDE} if field else parsed
+    return tuple(sorted(_leaves(beside))) if beside or not field else ()
 
 
 def _field(key: str) -> str:

@@ -21,7 +21,14 @@ from sidemirror_server.memory.recoveries.moves import (
 from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, recovery_id
 from sidemirror_server.memory.recoveries.sentences import said
 from sidemirror_server.memory.recoveries.shells import ids_in_shells
-from sidemirror_server.memory.recoveries.starter import Starter, dialect_of, recovery_for, starter_for, starter_moves
+from sidemirror_server.memory.recoveries.starter import (
+    Starter,
+    dialect_of,
+    is_statement,
+    recovery_for,
+    starter_for,
+    starter_moves,
+)
 from sidemirror_server.policy.record import Advice, AdviceKind
 from sidemirror_server.vocabulary.arbiter import Telling
 from sidemirror_server.vocabulary.silence import Silence, SilenceReason
@@ -127,10 +134,15 @@ def _silenced(recovery: Recovery, failed: FailedAttempt, advice: Advice) -> Sile
     return SilenceReason.SHELL if failed.has_shell and not is_safe else None
 
 
+def is_for(move: Move, failed: FailedAttempt) -> bool:
+    """Whether a move is for a call of this kind. Of a statement those arguments have names that stand beside it."""
+    is_beside = move.kind is MoveKind.CHANGED and is_statement(failed.label)
+    return failed.is_json or move.kind not in OF_JSON or is_beside
+
+
 def _learned(recovery: Recovery, failed: FailedAttempt) -> AdviceDecision:
     """What was learned of a failure, with its sentence."""
-    is_for_it = failed.is_json or recovery.move.kind not in OF_JSON
-    sentence = said(recovery, failed.looked_up) if is_for_it else None
+    sentence = said(recovery, failed.looked_up) if is_for(recovery.move, failed) else None
     if sentence is None or not sentence.text:
         return AdviceDecision(recovery, silence=of_recovery(recovery, SilenceReason.NOTHING_TO_ADD))
     return AdviceDecision(recovery, sentence.text)

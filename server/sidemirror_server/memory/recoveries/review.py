@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 
 from sidemirror_server.memory.recoveries.deciding import (
-    OF_JSON,
     AdviceDecision,
     Counted,
     FailedAttempt,
     count,
     decided,
+    is_for,
     last_failure,
     names_nothing,
 )
@@ -195,7 +195,7 @@ def _decided(decision: AdviceDecision, recovery: Recovery, failed: FailedAttempt
         return why
     if decision.silence.reason == SilenceReason.SHADOW:
         return f"not told, because the sidecar is in shadow mode; else it would be: {why}"
-    if not failed.is_json and recovery.move.kind in OF_JSON:
+    if not is_for(recovery.move, failed):
         return "it passes the gates, and is for calls with JSON arguments: the last call that failed had none"
     return f"it passes the gates, but {unsaid(recovery.move) or 'there is nothing to say'}"
 

@@ -137,7 +137,7 @@ def starter_for(signature: str, label: str, dialect: str = "") -> Starter | None
     if not label:
         return None
     cause = frozenset(signature.rpartition("|")[2].split())
-    program = dialect if _is_statement(label) else label.split(" ", 1)[0]
+    program = dialect if is_statement(label) else label.split(" ", 1)[0]
     found = (one for one in STARTERS if one.cause <= cause and one.program == program)
     return next((one for one in found if one.look_up != label or one.is_wider), None)
 
@@ -165,6 +165,6 @@ def move_of(signature: str, recovery: str) -> Move | None:
     return next((move for move in starter_moves() if recovery_id(signature, move) == recovery), None)
 
 
-def _is_statement(label: str) -> bool:
+def is_statement(label: str) -> bool:
     """Whether a label is of SQL, which has no program."""
     return label.isupper() or label in _STATEMENTS

@@ -346,10 +346,13 @@ def _move(trail: Trail, waiting: _Waiting, between: list[Done], attempt: Done) -
     if before.text == now.text and before.values == now.values:
         # A secret is compared as its mark, so that another one looks like the same.
         return Move(MoveKind.CHANGED if now.has_secret else MoveKind.SENT_AGAIN)
-    if not now.is_json:
-        return Move(MoveKind.CHANGED)
-    came_from = partial(_came_from, trail, failure, attempt)
     others = (*waiting.earlier, before)
+    if not now.is_json:
+        # Of a text no part has a name, but what stands beside it has.
+        others = tuple(one for one in others if one.text == now.text)
+        if before.text != now.text:
+            return Move(MoveKind.CHANGED)
+    came_from = partial(_came_from, trail, failure, attempt)
     return min((change(one, now, came_from) for one in others if one.values != now.values), key=_extent)
 
 

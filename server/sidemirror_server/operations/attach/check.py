@@ -37,7 +37,7 @@ _MS = re.compile(r"(\d{1,6})")
 
 def check_attached(project: str, *, as_json: bool) -> int:
     """Prints the findings for work in a project's folder, or in the current one if that is empty; returns 0 when every
-    hook reaches a sidecar, else 1. Raises BadSettings for a folder that is not there."""
+    hook reaches a sidecar, and there are some, else 1. Raises BadSettings for a folder that is not there."""
     folder = folder_of(project)
     every = read_notes(notes_folder())
     # What is attached in other projects is asked there, unless one is named.
@@ -45,7 +45,8 @@ def check_attached(project: str, *, as_json: bool) -> int:
     findings = tuple(finding for note in notes for finding in _check(note, _folder(note, folder)))
     if not notes:
         told = f"no host is attached from this home{' or in this project' if every else ''}"
-        findings = (Finding("attach", ok=True, found=told, advice="`sidemirror attach HOST` attaches one"),)
+        advice = f"`sidemirror attach HOST --yes` attaches one of {', '.join(ATTACHED)}"
+        findings = (Finding("attach", ok=False, found=told, advice=advice),)
     examination = Examination(all(finding.ok for finding in findings), (), findings)
     if as_json:
         print(msgspec.json.format(msgspec.json.encode(examination, enc_hook=str), indent=2).decode())

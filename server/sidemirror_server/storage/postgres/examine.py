@@ -1,13 +1,14 @@
 """Examines a shared store for `doctor`. It changes nothing, and its time is bounded."""
 
 import asyncio
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import asyncpg
 import msgspec
 
-from sidemirror_server.storage.postgres.admission import Reach, look, reach_of, recorded
+from sidemirror_server.storage.postgres.admission import PostgresFacts, Reach, look, reach_of, recorded
 from sidemirror_server.storage.postgres.failures import connect_failure
 from sidemirror_server.storage.postgres.migrate import DRIVER_ERRORS, check_schema, connect, read_migrations
 from sidemirror_server.storage.sql import load_statements
@@ -17,18 +18,30 @@ _SQL = load_statements(Path(__file__).with_name("examine.sql"))
 # Chosen here: longer than `serve` waits for a connection, and short enough for an interactive command.
 _CONNECT_S = 3.0
 _LOOK_S = 3.0
+# How often a commit is timed, when no more, and how long one is waited for. As with the disk of the embedded store: one
+# slow commit in five is no slow disk.
+_COMMITS, _TIMED_S, _COMMIT_S = 5, 1.0, 2.0
+# From where on a commit is slow, as there (`storage/sqlite/disk_pace.py`).
+SLOW_S = 0.1
 # The most tenants that a line names. Chosen here.
 _NAMED = 5
 
 
 class ExaminedShared(msgspec.Struct, frozen=True):
     """The findings about a shared store. `advice`: possible improvements. `problems`: reasons why a server could not
-    use the store. `clock_ahead_us`: how far the store's clock is ahead of this machine's."""
+    use the store. `clock_ahead_us`: how far the store's clock is ahead of this machine's. `commit_s`: how long a commit
+    takes, with its way there and back; None where that cannot be seen."""
 
     facts: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     clock_ahead_us: int = 0
+    commit_s: float | None = None
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether agents wait for the commits."""
+        return self.commit_s is not None and self.commit_s >= SLOW_S
 
 
 async def examine_shared(url: str, connections: int, now_us: int) -> ExaminedShared:
@@ -43,7 +56,9 @@ async def examine_shared(url: str, connections: int, now_us: int) -> ExaminedSha
         return ExaminedShared(problems=(failure.facts["reason"] if failure else type(exc).__name__,))
     try:
         async with asyncio.timeout(_LOOK_S):
-            return await _looked(connection, connections, now_us)
+            standing, looked = await _looked(connection, connections, now_us)
+        took_s = None if looked.problems else await _commit_s(connection, waits=standing.commit_waits)
+        return msgspec.structs.replace(looked, commit_s=took_s)
     except StoreUnavailable as failure:
         return ExaminedShared(problems=(failure.facts["reason"],))
     except DRIVER_ERRORS as exc:
@@ -53,7 +68,9 @@ async def examine_shared(url: str, connections: int, now_us: int) -> ExaminedSha
         connection.terminate()
 
 
-async def _looked(connection: asyncpg.Connection, connections: int, now_us: int) -> ExaminedShared:
+async def _looked(
+    connection: asyncpg.Connection, connections: int, now_us: int
+) -> tuple[PostgresFacts, ExaminedShared]:
     await connection.execute(
         "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; "
         f"SET LOCAL statement_timeout = {int(_LOOK_S * 1000)}; SET LOCAL lock_timeout = {int(_LOOK_S * 1000)}"
@@ -78,7 +95,7 @@ async def _looked(connection: asyncpg.Connection, connections: int, now_us: int)
         problems.append("this server is read-only, or a standby: name the primary")
     if not is_pooled:
         problems.extend(_shortage(server, connections))
-    return ExaminedShared(
+    return standing, ExaminedShared(
         facts=(
             f"PostgreSQL {server['version']}{', behind a pooler such as PgBouncer' if is_pooled else ''}",
             f"schema {applied} of {len(known)}, row level security forced on {server['protected']} tables",
@@ -90,6 +107,24 @@ async def _looked(connection: asyncpg.Connection, connections: int, now_us: int)
         problems=tuple(problems),
         clock_ahead_us=server["now_us"] - now_us,
     )
+
+
+async def _commit_s(connection: asyncpg.Connection, *, waits: bool) -> float | None:
+    """The median of some commits that wait for the disk, as a sidecar's do; None where the server refuses them. One
+    that takes _COMMIT_S is given up, and taken for the median. `waits`: commits do so by the role's own settings."""
+    own = "" if waits else "SET LOCAL synchronous_commit = on; "
+    took: list[float] = []
+    try:
+        async with asyncio.timeout(_COMMIT_S):
+            while len(took) < _COMMITS and sum(took) < _TIMED_S:
+                began_s = time.perf_counter()
+                await connection.execute(f"BEGIN; {own}{_SQL['written']}; COMMIT")
+                took.append(time.perf_counter() - began_s)
+    except TimeoutError:
+        return _COMMIT_S
+    except DRIVER_ERRORS:
+        return None
+    return sorted(took)[len(took) // 2]
 
 
 def _locked(lock: asyncpg.Record) -> str:

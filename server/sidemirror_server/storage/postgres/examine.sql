@@ -25,6 +25,10 @@ SELECT pg_catalog.current_setting('server_version') AS version,
         WHERE home.nspname = 'sidemirror' AND kept.relkind IN ('r', 'p') AND kept.relrowsecurity
               AND kept.relforcerowsecurity) AS protected
 
+-- name: written
+-- Writes some bytes to the WAL, so that a commit has to wait for the disk, and changes nothing.
+SELECT pg_catalog.pg_logical_emit_message(true, 'sidemirror doctor', '')
+
 -- name: locks
 -- Locks on our tables that hold up whoever reads or writes, by the process that holds them: sidecars take none of them,
 -- a migration does for a moment.
