@@ -210,6 +210,22 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
    * @throws E what the work throws
    */
   public <T, E extends Exception> T run(ReportGoalRequest goal, Work<T, E> work) throws E {
+    return run(goal, TaskOutcome.TASK_OUTCOME_UNSPECIFIED, work);
+  }
+
+  /**
+   * Does something in the turn, as {@link #run(ReportGoalRequest, Work)} does, and ends it with an outcome if it is not
+   * finished by then and no exception is thrown.
+   *
+   * @param <T> what comes of it
+   * @param <E> what it may throw
+   * @param goal what the turn works towards; null for nothing
+   * @param outcome what becomes of the turn when the work returns
+   * @param work what the agent does
+   * @return what comes of it
+   * @throws E what the work throws
+   */
+  public <T, E extends Exception> T run(ReportGoalRequest goal, TaskOutcome outcome, Work<T, E> work) throws E {
     this.goal = goal;
     try {
       return work.in(this);
@@ -220,7 +236,7 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
       leave(TaskOutcome.TASK_OUTCOME_ERROR);
       throw thrown;
     } finally {
-      leave(TaskOutcome.TASK_OUTCOME_UNSPECIFIED);
+      leave(outcome);
     }
   }
 
@@ -359,6 +375,54 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
     return link.asking().ask(begin, end - System.nanoTime())
         .map(CritiqueResponse::getCritique)
         .filter(it -> it.getStatus() == ResultStatus.RESULT_STATUS_OK);
+  }
+
+  /**
+   * What an agent does when it is asked to revise an answer.
+   *
+   * @param <E> what it may throw
+   */
+  @FunctionalInterface
+  public interface Again<E extends Exception> {
+    /**
+     * Answers again.
+     *
+     * @param prompt what the model is asked
+     * @return the new answer
+     * @throws E as it likes
+     */
+    String answer(String prompt) throws E;
+  }
+
+  /**
+   * An answer that was not sent yet, revised once where its critique asks for that. The verdict is waited for as {@link
+   * #critique(String)} waits for it.
+   *
+   * @param <E> what the agent may throw
+   * @param answer the answer
+   * @param again answers again, once at most; nobody judges what it gives
+   * @return what {@code again} gave; the answer itself when no revision is asked for, or there is no verdict
+   * @throws E what {@code again} throws
+   */
+  public <E extends Exception> String revised(String answer, Again<E> again) throws E {
+    return revised(answer, again, "", CRITIQUE);
+  }
+
+  /**
+   * An answer that was not sent yet, revised once where its critique asks for that, as {@link #revised(String, Again)} does.
+   *
+   * @param <E> what the agent may throw
+   * @param answer the answer
+   * @param again answers again, once at most; nobody judges what it gives
+   * @param userMessage the question; the turn's own when it is empty
+   * @param atMost how long to wait for the verdict
+   * @return what {@code again} gave; the answer itself when no revision is asked for, or there is no verdict in time
+   * @throws E what {@code again} throws
+   */
+  public <E extends Exception> String revised(String answer, Again<E> again, String userMessage, Duration atMost)
+      throws E {
+    Optional<CritiqueResult> verdict = critique(answer, userMessage, atMost).filter(CritiqueResult::getShouldRevise);
+    return verdict.isPresent() ? again.answer(verdict.get().getRevisionPrompt()) : answer;
   }
 
   /**

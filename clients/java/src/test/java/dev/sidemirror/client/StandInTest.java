@@ -30,6 +30,7 @@ import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -77,7 +78,10 @@ class StandInTest {
     return ReportGoalRequest.newBuilder().setGoalId(id).setObjective("count").setError(error).build();
   }
 
-  /** Seen to fail, without a report, when a goal is that of {@code finish} alone. */
+  /**
+   * Seen to fail, without a report, when a goal is that of {@code finish} alone, and when what throws ends with the run's
+   * outcome.
+   */
   @Test
   void theGoalOfARunIsReportedWithItsOutcomeAndWithWhatWasThrown() {
     AgentTurn.Work<Void, IllegalStateException> fails =
@@ -93,13 +97,43 @@ class StandInTest {
     assertThrows(IllegalStateException.class, () -> turn("2").run(goal("thrown", ""), fails));
     assertThrows(IllegalStateException.class, () -> turn("3").run(goal("said", "mine"), fails));
     assertEquals("answer", turn("4").run(goal("left", ""), turn -> "answer"));
+    TaskOutcome ends = TaskOutcome.TASK_OUTCOME_SUCCESS;
+    assertEquals("answer", turn("5").run(goal("returned", ""), ends, turn -> "answer"));
+    turn("6").run(goal("finished", ""), TaskOutcome.TASK_OUTCOME_FAILURE, succeeds);
+    assertThrows(IllegalStateException.class, () -> turn("7").run(goal("failed", ""), ends, fails));
     assertTrue(sidemirror.flush(Duration.ofSeconds(30)));
     assertEquals(
         List.of(
+            "failed GOAL_STATE_FAILED 7 java.lang.IllegalStateException: no such table",
+            "finished GOAL_STATE_COMPLETED 6 ",
             "reached GOAL_STATE_COMPLETED 1 ",
+            "returned GOAL_STATE_COMPLETED 5 ",
             "said GOAL_STATE_FAILED 3 mine",
             "thrown GOAL_STATE_FAILED 2 java.lang.IllegalStateException: no such table"),
         List.copyOf(goals));
+  }
+
+  /** Seen to fail when a verdict that did not come to be counts, and when what comes of {@code again} is judged as well. */
+  @Test
+  void anAnswerIsRevisedOnceWhenItsCritiqueAsksForIt() {
+    AgentTurn turn = turn();
+    List<String> asked = new ArrayList<>();
+    AgentTurn.Again<RuntimeException> again =
+        prompt -> {
+          asked.add(prompt);
+          return "right now";
+        };
+    assertEquals("right now", turn.revised("wrong", again));
+    assertEquals("right now", turn.revised("wrong", again, "How many?", Duration.ofSeconds(30)));
+    assertEquals("right", turn.revised("right", again));
+    assertEquals("wrong, and not said", turn.revised("wrong, and not said", again));
+    assertEquals(List.of("Not wrong.", "Not How many? wrong."), asked);
+    assertEquals(4, textBytes.size(), "each answer is judged once");
+    AgentTurn.Again<IOException> fails =
+        prompt -> {
+          throw new IOException("mine");
+        };
+    assertThrows(IOException.class, () -> turn.revised("wrong", fails));
   }
 
   /** The sidecar refuses a longer one. Seen to fail, with two million bytes, when only events are cut. */
@@ -176,7 +210,15 @@ class StandInTest {
     @Override
     public void critique(CritiqueRequest request, StreamObserver<CritiqueResponse> answers) {
       textBytes.add(request.getResponseBytes().size());
-      CritiqueResult verdict = CritiqueResult.newBuilder().setStatus(ResultStatus.RESULT_STATUS_OK).build();
+      String response = request.getResponse();
+      ResultStatus status =
+          response.endsWith("not said") ? ResultStatus.RESULT_STATUS_FAILED_MODEL : ResultStatus.RESULT_STATUS_OK;
+      CritiqueResult verdict =
+          CritiqueResult.newBuilder()
+              .setStatus(status)
+              .setShouldRevise(response.startsWith("wrong"))
+              .setRevisionPrompt("Not " + (request.getUserMessage() + " " + response).strip() + ".")
+              .build();
       answer(answers, CritiqueResponse.newBuilder().setCritique(verdict).build());
     }
   }
