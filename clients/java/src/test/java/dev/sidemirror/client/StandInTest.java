@@ -74,6 +74,10 @@ class StandInTest {
     return sidemirror.beginTurn(id, "", TurnStarted.getDefaultInstance());
   }
 
+  private AgentTurn began(String goalId) {
+    return sidemirror.beginTurn("count", ThinkLevel.THINK_LEVEL_MEDIUM, goal(goalId, ""));
+  }
+
   private static ReportGoalRequest goal(String id, String error) {
     return ReportGoalRequest.newBuilder().setGoalId(id).setObjective("count").setError(error).build();
   }
@@ -83,7 +87,7 @@ class StandInTest {
    * outcome.
    */
   @Test
-  void theGoalOfARunIsReportedWithItsOutcomeAndWithWhatWasThrown() {
+  void theGoalOfATurnOrItsRunIsReportedWithItsOutcomeAndWithWhatWasThrown() {
     AgentTurn.Work<Void, IllegalStateException> fails =
         turn -> {
           throw new IllegalStateException("no such table");
@@ -98,16 +102,21 @@ class StandInTest {
     assertThrows(IllegalStateException.class, () -> turn("3").run(goal("said", "mine"), fails));
     assertEquals("answer", turn("4").run(goal("left", ""), turn -> "answer"));
     TaskOutcome ends = TaskOutcome.TASK_OUTCOME_SUCCESS;
-    assertEquals("answer", turn("5").run(goal("returned", ""), ends, turn -> "answer"));
-    turn("6").run(goal("finished", ""), TaskOutcome.TASK_OUTCOME_FAILURE, succeeds);
-    assertThrows(IllegalStateException.class, () -> turn("7").run(goal("failed", ""), ends, fails));
+    assertEquals("answer", began("returned").run(turn -> "answer", ends));
+    began("finished").run(succeeds, TaskOutcome.TASK_OUTCOME_FAILURE);
+    assertThrows(IllegalStateException.class, () -> began("failed").run(fails, ends));
+    began("said instead").run(goal("run with", ""), succeeds);
+    began("finished with null").finish(ends, null, null);
+    began("closed").close();
     assertTrue(sidemirror.flush(Duration.ofSeconds(30)));
     assertEquals(
         List.of(
-            "failed GOAL_STATE_FAILED 7 java.lang.IllegalStateException: no such table",
-            "finished GOAL_STATE_COMPLETED 6 ",
+            "failed GOAL_STATE_FAILED java.lang.IllegalStateException: no such table",
+            "finished GOAL_STATE_COMPLETED ",
+            "finished with null GOAL_STATE_COMPLETED ",
             "reached GOAL_STATE_COMPLETED 1 ",
-            "returned GOAL_STATE_COMPLETED 5 ",
+            "returned GOAL_STATE_COMPLETED ",
+            "run with GOAL_STATE_COMPLETED ",
             "said GOAL_STATE_FAILED 3 mine",
             "thrown GOAL_STATE_FAILED 2 java.lang.IllegalStateException: no such table"),
         List.copyOf(goals));
@@ -191,8 +200,9 @@ class StandInTest {
       if (request.getGoalId().equals("long")) {
         textBytes.add(request.getErrorBytes().size());
       }
-      goals.add(
-          String.join(" ", request.getGoalId(), request.getState().name(), request.getTurnId(), request.getError()));
+      // An id that the client chose is different each time.
+      String turnId = request.getTurnId().length() > 1 ? "" : request.getTurnId() + " ";
+      goals.add(request.getGoalId() + " " + request.getState().name() + " " + turnId + request.getError());
       answer(answers, ReportGoalResponse.getDefaultInstance());
     }
   }
