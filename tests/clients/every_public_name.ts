@@ -29,18 +29,19 @@ export function opened(): Sidemirror {
 
 export async function whole(sidemirror: Sidemirror): Promise<string> {
   await sidemirror.waitUntilReady(1000);
-  const started: TurnOptions = { turnId: "t", agent: "a", sessionId: "s", task: "count", config: { level: ThinkLevel.LOW } };
-  const turn: Turn = sidemirror.beginTurn(started);
+  const started: TurnOptions = { turnId: "t", agent: "a", sessionId: "s", task: "count", level: ThinkLevel.LOW };
+  const turn: Turn = sidemirror.beginTurn({ ...started, goal: { goalId: "g", objective: "count" } });
   const event: EventInit = { kind: { case: "userMessage", value: { text: "hello" } } };
   const ids: string[] = [turn.report(event), turn.toolCalled("look", "{}"), turn.toolReturned("none", true)];
   const asked: RecallOptions = { task: "count", tools: ["look"], maxItems: 3, timeoutMs: 100 };
   const judged: CritiqueOptions = { userMessage: "how many?", timeoutMs: 100 };
   const goal: GoalInit = { goalId: "g", objective: "count" };
   const finish: FinishOptions = { score: 1, goal };
-  const towards: RunOptions = { goal };
+  const towards: RunOptions = { goal, outcome: TaskOutcome.PARTIAL };
   const said = await turn.run(async (same: Turn) => {
     const texts = [(await same.plan(100))?.systemPrompt, (await same.recall(asked))?.text];
-    return [...texts, adviceText(await same.advice(100)), (await same.critique("41", judged))?.revisionPrompt];
+    const answer: string = await same.revised("41", async (prompt: string) => prompt, judged);
+    return [...texts, adviceText(await same.advice(100)), (await same.critique(answer, judged))?.revisionPrompt];
   }, towards);
   turn.finish(TaskOutcome.SUCCESS, finish);
   for await (const directive of turn) ids.push(directive.directiveId);

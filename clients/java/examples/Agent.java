@@ -1,7 +1,6 @@
 import dev.sidemirror.client.AgentTurn;
 import dev.sidemirror.client.Events;
 import dev.sidemirror.client.Sidemirror;
-import dev.sidemirror.v1.CritiqueResult;
 import dev.sidemirror.v1.ReportGoalRequest;
 import dev.sidemirror.v1.TaskOutcome;
 import dev.sidemirror.v1.ThinkLevel;
@@ -42,8 +41,15 @@ public final class Agent {
       messages.add(result);
       messages.add(Sidemirror.adviceText(turn.advice(Duration.ofSeconds(5))));
     }
-    String answer = "12 orders are open.";
-    turn.critique(answer).filter(CritiqueResult::getShouldRevise).ifPresent(it -> messages.add(it.getRevisionPrompt()));
+    String draft = "12 orders are open.";
+    String answer =
+        turn.revised(
+            draft,
+            prompt -> {
+              // A real agent asks its model again with this.
+              messages.add(prompt);
+              return draft;
+            });
     turn.report(Events.responseDrafted(answer));
     turn.finish(TaskOutcome.TASK_OUTCOME_SUCCESS, 1.0);
     turn.summary(Duration.ofSeconds(5))

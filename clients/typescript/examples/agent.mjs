@@ -6,10 +6,10 @@ const TASK = "How many orders are open?";
 const QUERIES = ["SELECT count(*) FROM orders WHERE status = 'open'", "SELECT count(*) FROM open_orders"];
 
 const sidemirror = connect();
-const turn = sidemirror.beginTurn({ task: TASK, basePrompt: "You are helpful.", config: { level: ThinkLevel.MEDIUM } });
 const goal = { goalId: "open-orders", objective: "Know how many orders are open" };
+const turn = sidemirror.beginTurn({ task: TASK, basePrompt: "You are helpful.", level: ThinkLevel.MEDIUM, goal });
 try {
-  const messages = await turn.run(answer, { goal });
+  const messages = await turn.run(answer);
   const summary = await turn.summary(5000);
   if (summary) messages.push(`${summary.toolErrorCount} of the tool calls failed`);
   console.log(messages.filter(Boolean).join("\n"));
@@ -29,11 +29,12 @@ async function answer() {
     turn.toolReturned(result, result.startsWith("error"));
     shown.push(result, adviceText(await turn.advice()));
   }
-  const draft = "12 orders are open.";
-  const verdict = await turn.critique(draft);
-  // A real agent asks its model again with this.
-  if (verdict?.shouldRevise) shown.push(verdict.revisionPrompt);
-  turn.report({ kind: { case: "responseDrafted", value: { text: draft } } });
+  const text = await turn.revised("12 orders are open.", (prompt) => {
+    // A real agent asks its model again with this.
+    shown.push(prompt);
+    return "12 orders are open.";
+  });
+  turn.report({ kind: { case: "responseDrafted", value: { text } } });
   turn.finish(TaskOutcome.SUCCESS, { score: 1 });
   return shown;
 }

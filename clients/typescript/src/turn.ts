@@ -6,7 +6,7 @@ import { ResultStatus, TaskOutcome, type ContextBlock, type CritiqueResult } fro
 import { CritiqueRequestSchema, type CritiqueService } from "@sidemirror/api/v1/critique";
 import { GoalState, type ReportGoalRequestSchema } from "@sidemirror/api/v1/goal_reflection";
 import { BuildMemoryContextRequestSchema, type ReflectiveMemoryService } from "@sidemirror/api/v1/reflective_memory";
-import type { TurnDirective, TurnPlan, TurnStartedSchema, TurnSummary } from "@sidemirror/api/v1/thinking";
+import type { ThinkLevel, TurnDirective, TurnPlan, TurnStartedSchema, TurnSummary } from "@sidemirror/api/v1/thinking";
 import { Delivery, type Home } from "./delivery.js";
 import { FIRST_PAUSE_MS } from "./link.js";
 import type { Losses } from "./losses.js";
@@ -26,6 +26,10 @@ export interface TurnOptions extends Omit<MessageInitShape<typeof TurnStartedSch
   turnId?: string;
   /** Which of several agents acts. */
   agent?: string;
+  /** How much the sidecar does; short for `config.level`. */
+  level?: ThinkLevel | undefined;
+  /** What the turn works towards, reported with its outcome however it ends. */
+  goal?: GoalInit | undefined;
 }
 
 /**
@@ -47,8 +51,10 @@ export interface FinishOptions {
 
 /** What a turn is run with. */
 export interface RunOptions {
-  /** What the turn works towards, reported with its outcome however it ends. */
+  /** What the turn works towards; else what it began with. */
   goal?: GoalInit | undefined;
+  /** How it ends when the work has not finished it and throws nothing; UNSPECIFIED by default. */
+  outcome?: TaskOutcome | undefined;
 }
 
 /** For which task lessons are wanted. */
@@ -95,7 +101,9 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
     private readonly home: Surroundings,
     options: TurnOptions,
   ) {
-    const { turnId, agent, ...started } = options;
+    const { turnId, agent, level, goal, ...started } = options;
+    if (level !== undefined) started.config = { ...started.config, level };
+    this.goal = goal;
     this.id = turnId || randomUUID();
     this.task = options.task ?? "";
     this.queue = new Queue(this.id, agent ?? "", home.link, home.losses);
@@ -146,8 +154,8 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
 
   /**
    * Ends the turn. Unless the outcome is UNSPECIFIED, which teaches nothing, it is reported for every block of lessons that
-   * the turn was given, and so is the goal, or else that of `run`. What is on its way is still delivered, also after the
-   * sidecar was away. A number in the place of options is the score.
+   * the turn was given, and so is the goal, or else the one that it began or was run with. What is on its way is still
+   * delivered, also after the sidecar was away. A number in the place of options is the score.
    */
   finish(outcome: TaskOutcome = TaskOutcome.UNSPECIFIED, options: FinishOptions | number = {}): void {
     const given: FinishOptions = typeof options === "number" ? { score: options } : options;
@@ -158,10 +166,13 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
   }
 
   /**
-   * Runs `use` in the turn, which ends with it unless it is finished: as ERROR when it throws, else as UNSPECIFIED. The goal
+   * Runs `use` in the turn, which ends with it unless it is finished: as ERROR when it throws, else with `outcome`. The goal
    * is reported with the outcome unless that is UNSPECIFIED; an `Error` that was thrown is the goal's, unless it has one.
    */
-  async run<T>(use: (turn: this) => T | Promise<T>, { goal }: RunOptions = {}): Promise<T> {
+  async run<T>(
+    use: (turn: this) => T | Promise<T>,
+    { goal = this.goal, outcome = TaskOutcome.UNSPECIFIED }: RunOptions = {},
+  ): Promise<T> {
     this.goal = goal;
     try {
       return await use(this);
@@ -170,7 +181,7 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
       this.leave(TaskOutcome.ERROR);
       throw thrown;
     } finally {
-      this.leave(TaskOutcome.UNSPECIFIED);
+      this.leave(outcome);
     }
   }
 
@@ -240,6 +251,19 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
     await this.delivery.wait(() => this.queue.hasAll, timeoutMs);
     const answer = await this.ask(ends - performance.now(), (given) => this.home.critique.critique(request, given));
     return answer?.critique?.status === ResultStatus.OK ? answer.critique : undefined;
+  }
+
+  /**
+   * The answer, revised once where its critique asks for that: what `again` gives for the prompt, which nobody judges. The
+   * answer itself when no revision is asked for, or there is no verdict in time. What `again` throws goes through.
+   */
+  async revised(
+    answer: string,
+    again: (prompt: string) => string | Promise<string>,
+    options: CritiqueOptions = {},
+  ): Promise<string> {
+    const verdict = await this.critique(answer, options);
+    return verdict?.shouldRevise ? again(verdict.revisionPrompt) : answer;
   }
 
   /** @internal Resolves once everything reported is durable with the sidecar, or the turn is given up. */

@@ -5,10 +5,11 @@ import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { TaskOutcome } from "@sidemirror/api/v1/common";
+import { ResultStatus, TaskOutcome } from "@sidemirror/api/v1/common";
+import { CritiqueService } from "@sidemirror/api/v1/critique";
 import { GoalReflectionService, GoalState } from "@sidemirror/api/v1/goal_reflection";
 import { ReflectiveMemoryService } from "@sidemirror/api/v1/reflective_memory";
-import { TurnEventSchema } from "@sidemirror/api/v1/thinking";
+import { ThinkingConfigSchema, ThinkLevel, TurnEventSchema } from "@sidemirror/api/v1/thinking";
 import { wayTo } from "../src/address.js";
 import { connect, type RunOptions, type Sidemirror, type Turn } from "../src/index.js";
 import type { Link } from "../src/link.js";
@@ -39,6 +40,7 @@ test("a server that accepts and never answers is away", async () => {
   assert.equal(told.length, 1);
   const away = performance.now();
   assert.deepEqual([await turn.recall(), await turn.critique("41"), await turn.advice()], [undefined, undefined, []]);
+  assert.equal(await turn.revised("41", () => assert.fail("nobody asked for it")), "41");
   assert.ok(performance.now() - away < 100);
   assert.deepEqual(await sidemirror.close(0), { events: 1, outcomes: 0, goals: 0, turns: [turn.id] });
   for (const socket of sockets) socket.destroy();
@@ -94,6 +96,39 @@ test("an outcome is reported once for each block, under one id", async () => {
   there.stop();
 });
 
+/** Seen to fail when a verdict that did not come to be counts, and when what `again` gives is judged as well. */
+test("an answer is revised once, when its critique asks for it", async () => {
+  const judged: string[] = [];
+  const there = await standIn({
+    more: (router) =>
+      router.service(CritiqueService, {
+        critique: ({ response, userMessage }) => {
+          judged.push(`${userMessage}${response}`);
+          const status = response === "none" ? ResultStatus.FAILED_MODEL : ResultStatus.OK;
+          return { critique: { status, shouldRevise: !response.startsWith("right"), revisionPrompt: `Not ${response}.` } };
+        },
+      }),
+  });
+  const sidemirror = connect({ address: there.address });
+  const turn = sidemirror.beginTurn();
+  const asked: string[] = [];
+  const again = (prompt: string): string => `right ${asked.push(prompt)}`;
+  assert.equal(await turn.revised("41", again), "right 1");
+  assert.equal(await turn.revised("42", async (prompt) => again(prompt), { userMessage: "How many? " }), "right 2");
+  assert.equal(await turn.revised("right", again), "right");
+  assert.equal(await turn.revised("none", again), "none");
+  assert.deepEqual(asked, ["Not 41.", "Not 42."]);
+  assert.deepEqual(judged, ["41", "How many? 42", "right", "none"]);
+  const fails = (): never => {
+    throw new RangeError("mine");
+  };
+  await assert.rejects(turn.revised("41", fails), RangeError);
+  await assert.rejects(turn.revised("41", async () => fails()), RangeError);
+  await sidemirror.close();
+  assert.equal(await turn.revised("41", fails), "41");
+  there.stop();
+});
+
 /** Seen to fail when `finish()` says SUCCESS. */
 test("an outcome that nobody said is unspecified", async () => {
   const there = await standIn();
@@ -110,8 +145,8 @@ test("an outcome that nobody said is unspecified", async () => {
   there.stop();
 });
 
-/** Seen to fail, without a report, when a goal is that of `finish` alone. */
-test("the goal of a run is reported with its outcome, and with what was thrown", async () => {
+/** Seen to fail, without a report, when a goal is that of `finish` alone, and when what throws ends with the run's outcome. */
+test("the goal of a turn or its run is reported with its outcome, and with what was thrown", async () => {
   const reports: string[] = [];
   const there = await standIn({
     more: (router) =>
@@ -133,9 +168,51 @@ test("the goal of a run is reported with its outcome, and with what was thrown",
   await assert.rejects(turn("3").run(fails, towards("said", "mine")), RangeError);
   await assert.rejects(turn("4").run(() => Promise.reject(null), towards("none")));
   await turn("5").run(() => {}, towards("left"));
+  const ends = { outcome: TaskOutcome.SUCCESS };
+  assert.equal(await turn("6").run(() => "41", { ...towards("returned"), ...ends }), "41");
+  await turn("7").run((same) => same.finish(TaskOutcome.FAILURE), { ...towards("finished"), ...ends });
+  await assert.rejects(turn("8").run(fails, { ...towards("failed"), ...ends }), RangeError);
+  const began = (turnId: string): Turn => sidemirror.beginTurn({ turnId, ...towards("began") });
+  await began("9").run(() => {}, ends);
+  await assert.rejects(began("10").run(fails), RangeError);
+  await began("11").run(() => {}, { ...towards("run with"), ...ends });
+  began("12").finish(TaskOutcome.SUCCESS);
+  began("13")[Symbol.dispose]();
   assert.ok(await sidemirror.flush(10_000));
-  const expected = ["none FAILED 4 ", "reached COMPLETED 1 ", "said FAILED 3 mine", "thrown FAILED 2 RangeError: no such table"];
+  const expected = [
+    "began COMPLETED 12 ",
+    "began COMPLETED 9 ",
+    "began FAILED 10 RangeError: no such table",
+    "failed FAILED 8 RangeError: no such table",
+    "finished FAILED 7 ",
+    "none FAILED 4 ",
+    "reached COMPLETED 1 ",
+    "returned COMPLETED 6 ",
+    "run with COMPLETED 11 ",
+    "said FAILED 3 mine",
+    "thrown FAILED 2 RangeError: no such table",
+  ];
   assert.deepEqual(reports.toSorted(), expected);
+  await sidemirror.close();
+  there.stop();
+});
+
+/** Seen to fail when the level takes the place of what else `config` says. */
+test("a level is short for that of the config", async () => {
+  const there = await standIn();
+  const sidemirror = connect({ address: there.address });
+  const began = [
+    { level: ThinkLevel.HIGH },
+    { level: ThinkLevel.HIGH, config: { level: ThinkLevel.LOW, reflectEvery: 3 } },
+    { level: ThinkLevel.HIGH, config: create(ThinkingConfigSchema, { reflectEvery: 3 }) },
+    { config: { level: ThinkLevel.LOW } },
+    {},
+  ];
+  for (const options of began) sidemirror.beginTurn(options).finish();
+  assert.ok(await sidemirror.flush(10_000));
+  const configs = there.events.flatMap(({ kind }) => (kind.case === "turnStarted" ? [kind.value.config] : []));
+  const said = configs.map((config) => config && `${ThinkLevel[config.level]} ${config.reflectEvery}`);
+  assert.deepEqual(said.toSorted(), ["HIGH 0", "HIGH 3", "HIGH 3", "LOW 0", undefined]);
   await sidemirror.close();
   there.stop();
 });

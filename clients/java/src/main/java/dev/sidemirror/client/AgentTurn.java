@@ -60,7 +60,8 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
     deliver = delivery::deliver;
   }
 
-  void begin(TurnStarted started) {
+  void begin(TurnStarted started, ReportGoalRequest towards) {
+    goal = towards;
     boolean room = link.turns().size() < MOST_TURNS;
     if (!room) {
       delivery.drop();
@@ -138,7 +139,7 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
    *
    * @param outcome what became of it
    * @param score how well it went, 0 to 1; null when nobody says
-   * @param goal what it worked towards; null for that of {@link #run(ReportGoalRequest, Work)}, if there is one
+   * @param goal what it worked towards; null for what it began or was run with, if there is that
    */
   public void finish(TaskOutcome outcome, Double score, ReportGoalRequest goal) {
     ReportGoalRequest towards = goal == null ? this.goal : goal;
@@ -185,7 +186,8 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
 
   /**
    * Does something in the turn, which it ends if it is not finished by then: as ERROR when an exception is thrown, else
-   * without an outcome. A {@code try} with the turn as its resource cannot tell one from the other.
+   * without an outcome. A {@code try} with the turn as its resource cannot tell one from the other. The goal that the turn
+   * began with is reported with its outcome, also when that is ERROR.
    *
    * @param <T> what comes of it
    * @param <E> what it may throw
@@ -194,7 +196,33 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
    * @throws E what the work throws
    */
   public <T, E extends Exception> T run(Work<T, E> work) throws E {
-    return run(null, work);
+    return run(work, TaskOutcome.TASK_OUTCOME_UNSPECIFIED);
+  }
+
+  /**
+   * Does something in the turn, as {@link #run(Work)} does, and ends it with an outcome if it is not finished by then and no
+   * exception is thrown.
+   *
+   * @param <T> what comes of it
+   * @param <E> what it may throw
+   * @param work what the agent does
+   * @param outcome what becomes of the turn when the work returns
+   * @return what comes of it
+   * @throws E what the work throws
+   */
+  public <T, E extends Exception> T run(Work<T, E> work, TaskOutcome outcome) throws E {
+    try {
+      return work.in(this);
+    } catch (Throwable thrown) {
+      ReportGoalRequest towards = goal;
+      if (towards != null && towards.getError().isEmpty()) {
+        goal = towards.toBuilder().setError(thrown.toString()).build();
+      }
+      leave(TaskOutcome.TASK_OUTCOME_ERROR);
+      throw thrown;
+    } finally {
+      leave(outcome);
+    }
   }
 
   /**
@@ -204,24 +232,16 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
    * @param <T> what comes of it
    * @param <E> what it may throw
    * @param goal what the turn works towards, as {@link #finish(TaskOutcome, ReportGoalRequest)} takes it; the exception is
-   *     its error when it has none
+   *     its error when it has none; null for what the turn began with
    * @param work what the agent does
    * @return what comes of it
    * @throws E what the work throws
    */
   public <T, E extends Exception> T run(ReportGoalRequest goal, Work<T, E> work) throws E {
-    this.goal = goal;
-    try {
-      return work.in(this);
-    } catch (Throwable thrown) {
-      if (goal != null && goal.getError().isEmpty()) {
-        this.goal = goal.toBuilder().setError(thrown.toString()).build();
-      }
-      leave(TaskOutcome.TASK_OUTCOME_ERROR);
-      throw thrown;
-    } finally {
-      leave(TaskOutcome.TASK_OUTCOME_UNSPECIFIED);
+    if (goal != null) {
+      this.goal = goal;
     }
+    return run(work);
   }
 
   // --- what the sidecar says -----------------------------------------------------------------------------------------
@@ -359,6 +379,54 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
     return link.asking().ask(begin, end - System.nanoTime())
         .map(CritiqueResponse::getCritique)
         .filter(it -> it.getStatus() == ResultStatus.RESULT_STATUS_OK);
+  }
+
+  /**
+   * What an agent does when it is asked to revise an answer.
+   *
+   * @param <E> what it may throw
+   */
+  @FunctionalInterface
+  public interface Again<E extends Exception> {
+    /**
+     * Answers again.
+     *
+     * @param prompt what the model is asked
+     * @return the new answer
+     * @throws E as it likes
+     */
+    String answer(String prompt) throws E;
+  }
+
+  /**
+   * An answer that was not sent yet, revised once where its critique asks for that. The verdict is waited for as {@link
+   * #critique(String)} waits for it.
+   *
+   * @param <E> what the agent may throw
+   * @param answer the answer
+   * @param again answers again, once at most; nobody judges what it gives
+   * @return what {@code again} gave; the answer itself when no revision is asked for, or there is no verdict
+   * @throws E what {@code again} throws
+   */
+  public <E extends Exception> String revised(String answer, Again<E> again) throws E {
+    return revised(answer, again, "", CRITIQUE);
+  }
+
+  /**
+   * An answer that was not sent yet, revised once where its critique asks for that, as {@link #revised(String, Again)} does.
+   *
+   * @param <E> what the agent may throw
+   * @param answer the answer
+   * @param again answers again, once at most; nobody judges what it gives
+   * @param userMessage the question; the turn's own when it is empty
+   * @param atMost how long to wait for the verdict
+   * @return what {@code again} gave; the answer itself when no revision is asked for, or there is no verdict in time
+   * @throws E what {@code again} throws
+   */
+  public <E extends Exception> String revised(String answer, Again<E> again, String userMessage, Duration atMost)
+      throws E {
+    Optional<CritiqueResult> verdict = critique(answer, userMessage, atMost).filter(CritiqueResult::getShouldRevise);
+    return verdict.isPresent() ? again.answer(verdict.get().getRevisionPrompt()) : answer;
   }
 
   /**

@@ -143,8 +143,22 @@ public final class Sidemirror extends Services implements AutoCloseable {
    * @return the turn
    */
   public Turn beginTurn(String task, ThinkLevel level) {
+    return beginTurn(task, level, null);
+  }
+
+  /**
+   * Begins a turn of the agent, as {@link #beginTurn(String, ThinkLevel)} does, and reports its goal with its outcome, unless
+   * that is UNSPECIFIED.
+   *
+   * @param task what the turn is to do
+   * @param level how deep to think
+   * @param goal what the turn works towards, as {@link AgentTurn#finish(TaskOutcome, ReportGoalRequest)} takes it; null for
+   *     nothing
+   * @return the turn
+   */
+  public Turn beginTurn(String task, ThinkLevel level, ReportGoalRequest goal) {
     ThinkingConfig.Builder config = ThinkingConfig.newBuilder().setLevel(level);
-    return beginTurn(TurnStarted.newBuilder().setTask(task).setConfig(config).build());
+    return begin("", "", TurnStarted.newBuilder().setTask(task).setConfig(config).build(), goal);
   }
 
   /**
@@ -156,8 +170,12 @@ public final class Sidemirror extends Services implements AutoCloseable {
    * @return the turn
    */
   public Turn beginTurn(String turnId, String agent, TurnStarted started) {
+    return begin(turnId, agent, started, null);
+  }
+
+  private Turn begin(String turnId, String agent, TurnStarted started, ReportGoalRequest goal) {
     Turn turn = new Turn(link, link.losses(), turnId.isEmpty() ? Calls.newId() : turnId, agent, started.getTask());
-    turn.begin(started);
+    turn.begin(started, goal);
     return turn;
   }
 
@@ -211,7 +229,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
   }
 
   /**
-   * What a turn works towards, as {@link AgentTurn#run(ReportGoalRequest, AgentTurn.Work)} takes it.
+   * What a turn works towards, as {@link #beginTurn(String, ThinkLevel, ReportGoalRequest)} takes it.
    *
    * @param id the goal's id, the same whenever it is worked towards
    * @param objective what is to be reached

@@ -30,6 +30,7 @@ import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -73,13 +74,20 @@ class StandInTest {
     return sidemirror.beginTurn(id, "", TurnStarted.getDefaultInstance());
   }
 
+  private AgentTurn began(String goalId) {
+    return sidemirror.beginTurn("count", ThinkLevel.THINK_LEVEL_MEDIUM, goal(goalId, ""));
+  }
+
   private static ReportGoalRequest goal(String id, String error) {
     return ReportGoalRequest.newBuilder().setGoalId(id).setObjective("count").setError(error).build();
   }
 
-  /** Seen to fail, without a report, when a goal is that of {@code finish} alone. */
+  /**
+   * Seen to fail, without a report, when a goal is that of {@code finish} alone, and when what throws ends with the run's
+   * outcome.
+   */
   @Test
-  void theGoalOfARunIsReportedWithItsOutcomeAndWithWhatWasThrown() {
+  void theGoalOfATurnOrItsRunIsReportedWithItsOutcomeAndWithWhatWasThrown() {
     AgentTurn.Work<Void, IllegalStateException> fails =
         turn -> {
           throw new IllegalStateException("no such table");
@@ -93,13 +101,48 @@ class StandInTest {
     assertThrows(IllegalStateException.class, () -> turn("2").run(goal("thrown", ""), fails));
     assertThrows(IllegalStateException.class, () -> turn("3").run(goal("said", "mine"), fails));
     assertEquals("answer", turn("4").run(goal("left", ""), turn -> "answer"));
+    TaskOutcome ends = TaskOutcome.TASK_OUTCOME_SUCCESS;
+    assertEquals("answer", began("returned").run(turn -> "answer", ends));
+    began("finished").run(succeeds, TaskOutcome.TASK_OUTCOME_FAILURE);
+    assertThrows(IllegalStateException.class, () -> began("failed").run(fails, ends));
+    began("said instead").run(goal("run with", ""), succeeds);
+    began("finished with null").finish(ends, null, null);
+    began("closed").close();
     assertTrue(sidemirror.flush(Duration.ofSeconds(30)));
     assertEquals(
         List.of(
+            "failed GOAL_STATE_FAILED java.lang.IllegalStateException: no such table",
+            "finished GOAL_STATE_COMPLETED ",
+            "finished with null GOAL_STATE_COMPLETED ",
             "reached GOAL_STATE_COMPLETED 1 ",
+            "returned GOAL_STATE_COMPLETED ",
+            "run with GOAL_STATE_COMPLETED ",
             "said GOAL_STATE_FAILED 3 mine",
             "thrown GOAL_STATE_FAILED 2 java.lang.IllegalStateException: no such table"),
         List.copyOf(goals));
+  }
+
+  /** Seen to fail when a verdict that did not come to be counts, and when what comes of {@code again} is judged as well. */
+  @Test
+  void anAnswerIsRevisedOnceWhenItsCritiqueAsksForIt() {
+    AgentTurn turn = turn();
+    List<String> asked = new ArrayList<>();
+    AgentTurn.Again<RuntimeException> again =
+        prompt -> {
+          asked.add(prompt);
+          return "right now";
+        };
+    assertEquals("right now", turn.revised("wrong", again));
+    assertEquals("right now", turn.revised("wrong", again, "How many?", Duration.ofSeconds(30)));
+    assertEquals("right", turn.revised("right", again));
+    assertEquals("wrong, and not said", turn.revised("wrong, and not said", again));
+    assertEquals(List.of("Not wrong.", "Not How many? wrong."), asked);
+    assertEquals(4, textBytes.size(), "each answer is judged once");
+    AgentTurn.Again<IOException> fails =
+        prompt -> {
+          throw new IOException("mine");
+        };
+    assertThrows(IOException.class, () -> turn.revised("wrong", fails));
   }
 
   /** The sidecar refuses a longer one. Seen to fail, with two million bytes, when only events are cut. */
@@ -157,8 +200,9 @@ class StandInTest {
       if (request.getGoalId().equals("long")) {
         textBytes.add(request.getErrorBytes().size());
       }
-      goals.add(
-          String.join(" ", request.getGoalId(), request.getState().name(), request.getTurnId(), request.getError()));
+      // An id that the client chose is different each time.
+      String turnId = request.getTurnId().length() > 1 ? "" : request.getTurnId() + " ";
+      goals.add(request.getGoalId() + " " + request.getState().name() + " " + turnId + request.getError());
       answer(answers, ReportGoalResponse.getDefaultInstance());
     }
   }
@@ -176,7 +220,15 @@ class StandInTest {
     @Override
     public void critique(CritiqueRequest request, StreamObserver<CritiqueResponse> answers) {
       textBytes.add(request.getResponseBytes().size());
-      CritiqueResult verdict = CritiqueResult.newBuilder().setStatus(ResultStatus.RESULT_STATUS_OK).build();
+      String response = request.getResponse();
+      ResultStatus status =
+          response.endsWith("not said") ? ResultStatus.RESULT_STATUS_FAILED_MODEL : ResultStatus.RESULT_STATUS_OK;
+      CritiqueResult verdict =
+          CritiqueResult.newBuilder()
+              .setStatus(status)
+              .setShouldRevise(response.startsWith("wrong"))
+              .setRevisionPrompt("Not " + (request.getUserMessage() + " " + response).strip() + ".")
+              .build();
       answer(answers, CritiqueResponse.newBuilder().setCritique(verdict).build());
     }
   }

@@ -103,6 +103,7 @@ class WithinTest {
       assertTrue(turn.recall("count", List.of(), 0, day).isEmpty());
       assertTrue(turn.advice(day).isEmpty());
       assertTrue(turn.critique("There are 41.", "", day).isEmpty());
+      assertEquals("41", turn.revised("41", prompt -> "nobody asked for it", "", day));
     }
   }
 }
