@@ -111,14 +111,17 @@ def _unwon(results: Results) -> Iterator[str]:
 
 
 def differences(first: Results, second: Results) -> str:
-    """The cells whose figures differ between two runs, as printed."""
-    lines = ["| | | first | second |", "|---|---|---|---|"]
+    """The cells whose figures differ between two runs, as printed, and how many cells are of one run only."""
+    lines, alone = ["| | | first | second |", "|---|---|---|---|"], len(second.cells)
     for one in first.cells:
         other, row = second.cell(one.row, one.contender), ROWS[one.row]
-        if other is None or one.value is None or other.value is None:
-            pair: Sequence[str] = [str(one.value), str(other.value if other else None)]
+        alone += 1 if other is None else -1
+        if other is None:
+            continue
+        if one.value is None or other.value is None:
+            pair: Sequence[str] = [str(one.value), str(other.value)]
         else:
             pair = [f"{value:,.{row.digits}f}" for value in (one.value, other.value)]
         if pair[0] != pair[1]:
             lines.append(f"| {row.title} | {first.contenders[one.contender]} | {' | '.join(pair)} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, *([f"\nMeasured in one of the runs only: {alone} cells."] if alone else [])])

@@ -1,12 +1,16 @@
 """The lines that a client's README shows first, and its whole example, run as written."""
 
+import json
 import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
@@ -40,6 +44,54 @@ def first_block(name: str, kind: str = r"(?!xml|toml)\w+") -> str:
     return found[1]
 
 
+def block_below(name: str, heading: str) -> str:
+    """The README's first block of code below a heading."""
+    text = (CLIENTS / name / "README.md").read_text()
+    found = re.search(rf"^## {heading}$.*?^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+class Chat(BaseHTTPRequestHandler):
+    """A chat API whose model asks for what there is not, looks, and asks again. `asked`: each request's messages."""
+
+    PLAN: ClassVar[tuple[tuple[str, dict[str, str]], ...]] = (
+        ("get_invoice", {"id": "ACME"}),
+        ("list_invoices", {}),
+        ("get_invoice", {"id": "inv_7"}),
+    )
+    asked: ClassVar[list[list[dict[str, Any]]]] = []
+
+    def do_POST(self) -> None:
+        messages = json.loads(self.rfile.read(int(self.headers["content-length"])))["messages"]
+        self.asked.append(messages)
+        calls = [call for message in messages for call in message.get("tool_calls", ())]
+        said: dict[str, Any] = {"role": "assistant", "content": "ACME owes 40 EUR."}
+        if len(calls) < len(self.PLAN):
+            name, arguments = self.PLAN[len(calls)]
+            function = {"name": name, "arguments": json.dumps(arguments)}
+            said |= {"content": None, "tool_calls": [{"id": f"call_{len(calls)}", "function": function}]}
+        answer = json.dumps({"choices": [{"message": said}]}).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_said: object) -> None:
+        pass
+
+
+@pytest.fixture
+def chat_url() -> Iterator[str]:
+    Chat.asked.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Chat) as server:
+        serving = threading.Thread(target=server.serve_forever)
+        serving.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/v1/chat/completions"
+        server.shutdown()
+        serving.join()
+
+
 def command(name: str, folder: Path) -> Sequence[str]:
     """Puts the block where its language finds the client, and says how it is run."""
     here = CLIENTS / name / "target" / "readme"
@@ -64,9 +116,9 @@ def command(name: str, folder: Path) -> Sequence[str]:
     return (sys.executable, "target/readme/readme.py")
 
 
-def run(name: str, command: Sequence[str], beside: Sidecar) -> str:
+def run(name: str, command: Sequence[str], beside: Sidecar, **variables: str) -> str:
     """What it prints; it has to end well."""
-    known = {**os.environ, **environment(SIDEMIRROR_ADDRESS=beside.address)}
+    known = {**os.environ, **environment(SIDEMIRROR_ADDRESS=beside.address), **variables}
     ran = subprocess.run(command, cwd=CLIENTS / name, env=known, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
@@ -95,3 +147,22 @@ def test_the_example_runs(name: str, beside: Sidecar) -> None:
     printed = run(name, EXAMPLES[name], beside)
     assert "[reflection] " in printed
     assert printed.endswith("1 of the tool calls failed\n"), printed
+
+
+def test_a_loop_of_ones_own_is_told_what_repaired_a_call(beside: Sidecar, chat_url: str, tmp_path: Path) -> None:
+    """As the table below it says: nothing in the first five runs; then the sentence, behind the result of the call."""
+    loop = tmp_path / "loop.py"
+    loop.write_text(block_below("python", "In a loop of your own"))
+    command = (sys.executable, str(loop), "What does ACME owe?")
+    told = list[str]()
+    # A try may still be learned from when the next run fails, and one run in ten is kept without.
+    ends_s = time.monotonic() + 60
+    while len(told) < 6 or not told[-1]:
+        assert time.monotonic() < ends_s, told
+        Chat.asked.clear()
+        assert run("python", command, beside, CHAT_URL=chat_url) == "ACME owes 40 EUR.\n"
+        result, *behind = Chat.asked[1][2:] if Chat.asked[1][1]["role"] == "assistant" else Chat.asked[1][3:]
+        assert result["content"] == "KeyError: 'ACME'"
+        told.append("\n".join(message["content"] for message in behind))
+    assert not any(told[:5])
+    assert re.search(r"In \d of \d earlier tries the call worked after `list_invoices`\.", told[-1])

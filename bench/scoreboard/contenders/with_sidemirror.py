@@ -1,13 +1,15 @@
 """Sidemirror as `sidemirror serve` starts it, by gRPC and with the defaults: a user is a tenant.
 
 Texts are kept by StoreReflection, episodes are turns, and what an agent is told comes from BuildMemoryContext and
-FindRecoveries. `with_sidemirror_vectors.py` adds the sentence model.
+FindRecoveries. What is held back by chance is drawn from ids: they are counted, so that each
+run draws the same. `with_sidemirror_vectors.py` adds the sentence model.
 """
 
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,9 @@ _AT_ONCE, _CALM, _FEWEST_WEIGHED, _PATIENCE_S, _SUBJECT = 16, 10, 20, 300.0, "pe
 
 class Sidemirror:
     def __init__(self, folder: Path, _embedding: Embedding | None, *flags: str) -> None:
+        # A store that is opened again has the first ids already.
+        again = f"{time.time_ns()}-" if folder.exists() and any(folder.iterdir()) else ""
+        self._ids = (f"{again}{number}" for number in count(1))
         address = f"127.0.0.1:{free_port()}"
         command = [str(Path(sys.executable).with_name("sidemirror")), "serve", "--address", address]
         self._server = subprocess.Popen([*command, "--data-dir", str(folder), "--log-level", "warning", *flags])
@@ -35,13 +40,15 @@ class Sidemirror:
         self._sidecar.GetServerInfo(sidecar_pb2.GetServerInfoRequest(), timeout=_PATIENCE_S, wait_for_ready=True)
 
     def keep(self, user: str, texts: list[str]) -> list[str]:
-        def one(text: str) -> str:
+        def one(text: str, request_id: str) -> str:
             result = pb.ReflectionResult(reflection_text=text)
-            asked = pb.StoreReflectionRequest(tenant_id=user, result=result, subject_ids=[_SUBJECT])
+            asked = pb.StoreReflectionRequest(
+                tenant_id=user, request_id=request_id, result=result, subject_ids=[_SUBJECT]
+            )
             return str(self._memory.StoreReflection(asked, timeout=_PATIENCE_S).reflection_id)
 
         with ThreadPoolExecutor(min(_AT_ONCE, len(texts))) as callers:
-            return list(callers.map(one, texts))
+            return list(callers.map(one, texts, self._ids))
 
     def find(self, user: str, text: str, k: int) -> list[list[str]]:
         asked = pb.QueryReflectionsRequest(tenant_id=user, query_text=text, k=k, min_importance=0.0)
@@ -73,12 +80,14 @@ class Sidemirror:
         return self._block(user, task, 0.0)[0]
 
     def _block(self, user: str, task: str, held_back: float) -> tuple[str, str]:
-        asked = pb.BuildMemoryContextRequest(tenant_id=user, task=task, max_items=K, holdout_fraction=held_back)
+        asked = pb.BuildMemoryContextRequest(
+            tenant_id=user, request_id=next(self._ids), task=task, max_items=K, holdout_fraction=held_back
+        )
         block = self._memory.BuildMemoryContext(asked, timeout=_PATIENCE_S).block
         return block.text, block.receipt_id
 
     def live(self, user: str, task: str, steps: list[dict[str, Any]], outcome: str) -> None:
-        started = turn_pb.StartTurnRequest(tenant_id=user, task=task)
+        started = turn_pb.StartTurnRequest(tenant_id=user, turn_id=next(self._ids), task=task)
         turn = self._turns.StartTurn(started, timeout=_PATIENCE_S).plan.turn_id
         events = [event for at, step in enumerate(steps) for event in _events(str(at), step)]
         self._turns.ReportEvents(
@@ -90,7 +99,11 @@ class Sidemirror:
 
     def repair(self, user: str, step: dict[str, Any], **_asked: Any) -> str:
         asked = pb.FindRecoveriesRequest(
-            tenant_id=user, tool=step["tool"], arguments=step["arguments"], error_text=step["result"]
+            tenant_id=user,
+            request_id=next(self._ids),
+            tool=step["tool"],
+            arguments=step["arguments"],
+            error_text=step["result"],
         )
         return str(self._memory.FindRecoveries(asked, timeout=_PATIENCE_S).block.text)
 

@@ -67,7 +67,7 @@ STATEMENTS = (
     (_looks(".schema", Reads.FORM, _SQLITE), r"\.schema(?: \w+)?"),
     (_looks(".databases", Reads.NAMES, _SQLITE), r"\.databases"),
     (_looks("PRAGMA table_info", Reads.FORM, "SQLite documentation, PRAGMA Statements"),
-     rf"pragma table_info ?\(?{_NAMED}\)?"),
+     rf"pragma table_info ?\(?{_NAMED}\)?|{_SELECT}pragma_table_info ?\({_NAMED}\)[^();]*"),
     (_looks("SELECT ... FROM sqlite_master", Reads.FORM, "SQLite documentation, The Schema Table"),
      rf"{_SELECT}sqlite_(?:master|schema){_OF}"),
     (_looks(r"\dt", Reads.NAMES, _PSQL), r"\\dt\+?(?: [\w.*]+)?"),
