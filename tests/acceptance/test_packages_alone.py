@@ -105,8 +105,9 @@ def test_what_is_published_is_whole(release: Path) -> None:
 
 
 def ours_in(described: str) -> list[str]:
-    """What the links of a description lead to, of those into the repository: all to the release's tag."""
-    links = re.findall(r"\]\(([^)]+)\)", described)
+    """What the links of a description lead to, of those into the repository: all to the release's tag. Code has none."""
+    prose = re.sub(r"(?ms)^ *```.*?^ *```$", "", described)
+    links = re.findall(r"\]\(([^)]+)\)", prose)
     assert [link for link in links if not link.startswith(("https://", "#"))] == []
     ours = [found[1] for link in links if (found := re.match(_AT_THE_TAG, link))]
     assert [path for path in ours if not (ROOT / path).exists()] == []
