@@ -105,7 +105,8 @@ def test_what_is_published_is_whole(release: Path) -> None:
 
 
 def ours_in(described: str) -> list[str]:
-    """What the links of a description lead to, of those into the repository: all to the release's tag. Code has none."""
+    """What the links of a description lead to, of those into the repository: all to the release's tag."""
+    # Code has none.
     prose = re.sub(r"(?ms)^ *```.*?^ *```$", "", described)
     links = re.findall(r"\]\(([^)]+)\)", prose)
     assert [link for link in links if not link.startswith(("https://", "#"))] == []
