@@ -16,8 +16,8 @@ from sidemirror_server.assembly import assemble
 from sidemirror_server.settings import BadSettings, load
 from tests.acceptance.product import run
 from tests.faults.process import Process
-from tests.faults.waiting import until
 from tests.faults.sidecars import stub_on
+from tests.faults.waiting import until
 from tests.wire.access import ACME, Certificates, bearer, write_access
 
 # A certificate by its first and last line, and nothing in between that is one.
