@@ -96,6 +96,31 @@ async def test_a_flood_waits_and_its_neighbour_does_not(tmp_path: Path) -> None:
     assert neighbour_s < flood_s / 2
 
 
+async def test_a_message_for_which_there_is_no_room_is_refused(tmp_path: Path) -> None:
+    """By the limit's name, while its agent's others wait and pass. Seen to fail when it waits all the same."""
+    given = settings(tmp_path, agent_bytes_per_second=163_840, agent_waiting_bytes=300_000)
+    large = pb.RunTurnRequest(tenant_id="acme", events=[started(), said("x" * 200_000)])
+    async with running(tmp_path, **given) as served, grpc.aio.insecure_channel(served.address) as channel:
+        stub = ThinkingServiceStub(channel)
+
+        async def sent() -> str:
+            stream = stub.RunTurn(metadata=bearer(ACME))
+            try:
+                await stream.write(large)
+                while True:
+                    response = await stream.read()
+                    assert isinstance(response, pb.RunTurnResponse)
+                    if any(directive.ack.received == 2 for directive in response.directives):
+                        return ""
+            except grpc.aio.AioRpcError as error:
+                return told(error)[0]
+            finally:
+                stream.cancel()
+
+        came = await asyncio.gather(*[sent() for _ in range(4)])
+    assert sorted(came) == ["", "", "agent_waiting_bytes", "agent_waiting_bytes"]
+
+
 async def test_events_cost_in_whatever_messages_they_come(tmp_path: Path) -> None:
     """As many events a second are the agent's in messages of ten: 200 take more than a second at 640 KiB. Seen to fail
     when bytes alone are counted."""
@@ -213,6 +238,38 @@ async def test_messages_that_wait_side_by_side_pass_one_after_the_other() -> Non
         await asyncio.wait_for(share.pace(1, "S"), 0.01)
     clock.advance(2)
     await asyncio.wait_for(share.pace(1, "S"), 5)
+
+
+async def test_what_waits_in_memory_is_bounded() -> None:
+    """From half on no stream is read from; one that was read from already is refused at the whole. Seen to fail when
+    nothing is counted, and when what has had its turn stays counted."""
+    limits = AgentLimits(agent_bytes_per_second=100_000, agent_waiting_bytes=50_000)
+    share = Shares(limits, SystemClock(), traffic()).of(TOKEN)
+    assert share is not None
+    await share.pace(105_000, "S")
+    alone = asyncio.create_task(share.pace(60_000, "S"))
+    await asyncio.sleep(0)
+    with pytest.raises(LimitReached) as refused:
+        await share.pace(1, "S")
+    assert (refused.value.limit, refused.value.value, refused.value.passes) == ("agent_waiting_bytes", 50_000, True)
+    reads = asyncio.create_task(share.room())
+    await asyncio.sleep(0)
+    assert not reads.done(), "a stream is read from while more than half waits"
+    await alone
+    await asyncio.wait_for(reads, 5)
+    small = [asyncio.create_task(share.pace(12_000, "S")) for _ in range(2)]
+    await asyncio.sleep(0)
+    await asyncio.wait_for(share.room(), 0.1)
+    for task in small:
+        task.cancel()
+    await asyncio.gather(*small, return_exceptions=True)
+    # None of the cancelled ones is counted, so that there is room for one message, and for no second one.
+    again = [asyncio.create_task(share.pace(30_000, "S")) for _ in range(2)]
+    done, waits = await asyncio.wait(again, timeout=0.2)
+    assert [type(task.exception()) for task in done] == [LimitReached]
+    for task in waits:
+        task.cancel()
+    await asyncio.gather(*waits, return_exceptions=True)
 
 
 def test_whoever_has_no_token_of_its_own_has_no_share() -> None:

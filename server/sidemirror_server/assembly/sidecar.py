@@ -170,7 +170,12 @@ class Sidecar:
             tracing=Tracing(on=settings.tracing),
             text_bytes=limits.text_bytes,
             shares=Shares(
-                AgentLimits(limits.agent_calls, limits.agent_streams, limits.agent_bytes_per_second),
+                AgentLimits(
+                    limits.agent_calls,
+                    limits.agent_streams,
+                    limits.agent_bytes_per_second,
+                    limits.agent_waiting_bytes,
+                ),
                 own_clock,
                 self._traffic,
             ),

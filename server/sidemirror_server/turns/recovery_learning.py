@@ -85,6 +85,7 @@ class RecoveryLearner:
         self._serves = serves
         self._clock = clock
         self._outage = Outage(_log, "recoveries_not_learned", "recoveries_learned_again", clock)
+        self._failures = Outage(_log, "turn_not_learned", "turns_learned_again", clock)
         self._ended = asyncio.Event()
         self._busy_until_s = 0.0
 
@@ -117,9 +118,12 @@ class RecoveryLearner:
             except SidemirrorError as error:
                 # It is due again when the lease has ended.
                 told = {**whose(turn.scope), "turn_id": turn.turn_id, "reason": str(error)}
-                _log.warning("turn_not_learned", extra=told)
+                self._failures.failed(told)
                 if turn.attempts >= _MOST_ATTEMPTS:
                     await self._store.keep(turn.scope, turn.turn_id, ())
+                    _log.warning("turn_given_up", extra=told)
+            else:
+                self._failures.worked(whose(turn.scope))
         # Once for all of them: agents that fail at the same thing teach the same signature.
         for scope, signatures in learned.items():
             await self._finder.learned(scope, signatures)

@@ -118,6 +118,7 @@ class Worker:
         self._in_hand: set[asyncio.Task[None]] = set()
         self._claiming = asyncio.Lock()
         self._outage = Outage(_log, "work_claim_failed", "work_claimed_again", clock)
+        self._losses = Outage(_log, "job_lost", "jobs_not_lost", clock)
 
     async def run(self) -> None:
         """Runs jobs until cancelled; then releases the claimed jobs without using up their attempts."""
@@ -197,7 +198,7 @@ class Worker:
         try:
             await asyncio.wait((handling, holding), return_when=asyncio.FIRST_COMPLETED)
             if not handling.done():
-                _log.warning("job_lost", extra=_of(job))
+                self._losses.failed(_of(job))
                 self._look_again_in(self._pace.lease_s)
                 return
             if handling.cancelled():
@@ -205,12 +206,13 @@ class Worker:
             result = handling.result()
             await self._work.finish(job.scope, job.job_id, job.token, result, self._clock.now_us())
             JOBS.add(1, {"kind": job.kind, "result": "done"})
+            self._losses.worked(_of(job))
         except asyncio.CancelledError:
             await self._end(handling)
             await self._give_back(job)
             raise
         except LostClaim:
-            _log.warning("job_lost", extra=_of(job))
+            self._losses.failed(_of(job))
             self._look_again_in(self._pace.lease_s)
         except NotNow as exc:
             _log.info("job_given_back", extra={**_of(job), "reason": str(exc)})
