@@ -4,6 +4,7 @@ import gzip
 import json
 import random
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,12 +69,12 @@ def test_a_million_attributes_are_passed_over() -> None:
 @pytest.mark.parametrize("form", ["protobuf", "JSON"])
 def test_an_export_has_so_many_spans(form: str) -> None:
     """Counted before they are made. Seen to fail when all of them are: two million empty ones took a gigabyte."""
-    empty = request_of(SpanMessage() for _ in range(MOST_SPANS))
-    body = empty.SerializeToString()
+    count = MOST_SPANS - 2
+    body = request_of(SpanMessage() for _ in range(count)).SerializeToString()
     if form == "JSON":
-        body = b'{"resourceSpans": [{"scopeSpans": [{"spans": [' + b",".join([b"{}"] * MOST_SPANS) + b"]}]}]}"
-    assert decode(body, is_json=form == "JSON", with_content=True).rejected == MOST_SPANS
-    more = body.replace(b'[{"scope', b'[{"scopeSpans": [{"spans": [{}]}]}, {"scope') if form == "JSON" else 2 * body
+        body = b'{"resourceSpans": [{"scopeSpans": [{"spans": [' + b",".join([b"{}"] * count) + b"]}]}]}"
+    assert decode(body, is_json=form == "JSON", with_content=True).rejected == count
+    more = body.replace(b"[{}", b"[{},{},{},{}") if form == "JSON" else 2 * body
     found = decode(more, is_json=form == "JSON", with_content=True)
     assert (found.wrong, found.rejected) == (f"an export may have {MOST_SPANS} spans", 0)
 
@@ -249,22 +250,34 @@ def test_over_a_limit_the_exporter_is_told_to_come_back(tmp_path: Path) -> None:
         assert json.loads(body)["code"] == grpc.StatusCode.RESOURCE_EXHAUSTED.value[0]
 
 
+def posted(server: SidecarThread, spans: Sequence[SpanMessage], tenant: str, project: str) -> int:
+    """The status of an export over HTTP by ACME's token."""
+    named = {"sidemirror-tenant": tenant, "sidemirror-project": project}
+    headers = {"authorization": f"Bearer {ACME}", **{key: value for key, value in named.items() if value}}
+    return post(server, request_of(spans).SerializeToString(), **headers)[0]
+
+
 def test_a_token_gives_the_scope_of_its_spans(tmp_path: Path) -> None:
     access = str(write_access(tmp_path / "access.json"))
     with takes_spans(tmp_path, access_file=access) as server:
         with pytest.raises(grpc.RpcError) as refused:
             export(server.address, request_of(RUN))
         assert refused.value.code() is grpc.StatusCode.UNAUTHENTICATED
+        assert post(server, request_of(RUN).SerializeToString())[0] == 401
         # The token is good for every project of its tenant: the headers name one.
-        for code, scope in (
-            (grpc.StatusCode.PERMISSION_DENIED, {}),
-            (grpc.StatusCode.PERMISSION_DENIED, {"tenant": "intruder", "project": "shop"}),
-            (grpc.StatusCode.INVALID_ARGUMENT, {"tenant": "acme", "project": "x" * 129}),
+        for code, status, tenant, project in (
+            (grpc.StatusCode.PERMISSION_DENIED, 403, "", ""),
+            (grpc.StatusCode.PERMISSION_DENIED, 403, "intruder", "shop"),
+            (grpc.StatusCode.INVALID_ARGUMENT, 400, "acme", "x" * 129),
         ):
             with pytest.raises(grpc.RpcError) as refused:
-                export(server.address, request_of(RUN), token=ACME, **scope)
+                export(server.address, request_of(RUN), token=ACME, tenant=tenant, project=project)
             assert refused.value.code() is code
+            assert posted(server, RUN, tenant, project) == status
         export(server.address, request_of(RUN), token=ACME, tenant="acme", project="shop")
-        own = {"token": ACME, "tenant_id": "acme"}
-        assert [turn.session for turn in recorded(server.address, ended=1, project_id="shop", **own)] == ["otlp:s"]
+        by_http = run_of("by HTTP", (MadeCall("sql", "SELECT 1", "1"),), conversation="h")
+        assert posted(server, by_http, "acme", "shop") == 200
+        own: dict[str, Any] = {"token": ACME, "tenant_id": "acme"}
+        turns = recorded(server.address, ended=2, project_id="shop", **own)
+        assert {turn.session for turn in turns} == {"otlp:s", "otlp:h"}
         assert recorded(server.address, ended=0, project_id="other", **own) == []

@@ -19,8 +19,8 @@ from sidemirror_server.telemetry_in.reading import span_of
 from sidemirror_server.telemetry_in.spans import RawSpan, Span
 from sidemirror_server.vocabulary.clock import cpu_s
 
-# Spans of an export. Chosen here: as many as 4 MiB hold with their ids and times; an empty one takes two bytes there,
-# and some hundred in memory.
+# Spans of an export, with the resources and scopes that they are in. Chosen here: as many as 4 MiB hold with their ids
+# and times; an empty one takes two bytes there, and some hundred in memory.
 MOST_SPANS = 100_000
 # Attributes of a span that are read as parts of messages. Chosen here: a long conversation, in OpenInference's form.
 _MOST_PARTS = 10_000
@@ -103,7 +103,7 @@ def _of_protobuf(body: bytes) -> Iterator[Callable[[], RawSpan]]:
 
 
 def _messages(body: bytes, start: int, end: int, path: tuple[int, ...]) -> Iterator[int]:
-    """Where the messages begin that lie at a path of fields. Of what is no protobuf, those before it are found."""
+    """Where the messages begin that lie on a path of fields. Of what is no protobuf, those before it are found."""
     at = start
     while at < end:
         key, at = _varint(body, at, end)
@@ -117,9 +117,8 @@ def _messages(body: bytes, start: int, end: int, path: tuple[int, ...]) -> Itera
         else:
             return
         if wire == _LENGTH_DELIMITED and key >> 3 == path[0]:
-            if len(path) == 1:
-                yield at
-            else:
+            yield at
+            if len(path) > 1:
                 yield from _messages(body, at, min(at + length, end), path[1:])
         at += length
 
