@@ -18,6 +18,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
+from sidemirror_server.vocabulary.clock import Clock
 from tests.wire.sidecar import PATIENCE_S, SidecarThread, sidecar
 
 SETTLE_S = 0.3
@@ -46,9 +47,13 @@ class RecordedTurn(NamedTuple):
     outcome: int
 
 
+# After which spans without a token count again (decision 075).
+HOUR_S = 3_600.0
+
+
 @contextmanager
-def takes_spans(folder: Path, **settings: str) -> Iterator[SidecarThread]:
-    with sidecar(folder, settings={**TAKES_SPANS, **settings}) as server:
+def takes_spans(folder: Path, *, clock: Clock | None = None, **settings: str) -> Iterator[SidecarThread]:
+    with sidecar(folder, settings={**TAKES_SPANS, **settings}, clock=clock) as server:
         yield server
 
 
