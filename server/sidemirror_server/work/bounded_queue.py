@@ -41,10 +41,24 @@ class Bounded:
 
     async def put(self, scope: Scope, job: NewJob, now_us: int) -> Job:
         """Like the queue's `put`, but raises LimitReached at the limit, unless the scope has this job already."""
-        count = await self._count(scope, job.kind)
-        if count >= self._most and await self._work.get(scope, job.job_id) is None:
-            whose = f"{job.kind} of tenant {scope.tenant_id}, project {scope.project_id}"
+        await self.check(scope, job.kind, job.job_id)
+        return await self.follow(scope, job, now_us)
+
+    async def check(self, scope: Scope, kind: str, job_id: JobId) -> None:
+        """Raises LimitReached where a `put` of this job would."""
+        count = await self._count(scope, kind)
+        if count >= self._most and await self._work.get(scope, job_id) is None:
+            whose = f"{kind} of tenant {scope.tenant_id}, project {scope.project_id}"
             raise LimitReached("queued_jobs", self._most, whose, passes=True)
+
+    async def is_half_full(self, scope: Scope, kind: str) -> bool:
+        """Whether half as many jobs wait as may. Raises what the store raises."""
+        return await self._count(scope, kind) >= self._most / 2
+
+    async def follow(self, scope: Scope, job: NewJob, now_us: int) -> Job:
+        """Like `put` without the limit, for a job that goes on with one of its kind that ends now: there are no more of
+        them then, and refused it would be tried again and again."""
+        count = await self._count(scope, job.kind)
         kept = await self._work.put(scope, job, now_us)
         known, as_of_s = self._counts.get((scope, job.kind), (count, self._clock.monotonic_s()))
         self._counts[scope, job.kind] = (known + 1, as_of_s)

@@ -25,6 +25,7 @@ from sidemirror_server.memory.recoveries.moves import (
     FEWEST_TRIES,
     LEAST_RATE,
     MOST_A_DAY,
+    MOST_AN_HOUR,
     WINDOW,
     Recovery,
     Tally,
@@ -173,7 +174,7 @@ def _review(move: Move, of: _Source) -> MoveReview:
     else:
         silence = SilenceReason.SUSPENDED if is_suspended else SilenceReason.GATE
         uncounted = of.seen.get(move, 0) - len(unadvised)
-        reason = SUSPENDED if is_suspended else _why_not(missed, uncounted)
+        reason = SUSPENDED if is_suspended else _why_not(missed, uncounted, from_spans=of.from_spans)
     return MoveReview(
         *(own_id, move, tally_of(unadvised), tally_of(followed), tally_of(unadvised[-WINDOW:]).low, is_suspended),
         sentence=decision.text if is_decided and decision is not None else "",
@@ -219,13 +220,14 @@ def _shadow(own_id: str, move: Move, rows: Collection[Observation]) -> ShadowTal
     return ShadowTally(tally_of(followed), tally_of(otherwise), sum(row.shadow_tokens for row in kept))
 
 
-def _why_not(missed: MissedGate | None, uncounted: int) -> str:
+def _why_not(missed: MissedGate | None, uncounted: int, *, from_spans: bool) -> str:
     """Why a move is not told. `uncounted`: how many of its tries the limit of an identity leaves out."""
     if missed is None:
         return "another move is told, which passes by more"
     if missed.gate == Gate.TRIES and uncounted:
         more = f"{uncounted} more do not count, since of one session or token {MOST_A_DAY} a day do"
-        return f"{gate_told(missed)}; {more}"
+        anybody = f", and without a token {MOST_AN_HOUR} an hour of all" if from_spans else ""
+        return f"{gate_told(missed)}; {more}{anybody}"
     return gate_told(missed)
 
 
