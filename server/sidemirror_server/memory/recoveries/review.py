@@ -48,7 +48,7 @@ ALL_ADVICE = Advice()
 WITHOUT_STARTERS = Telling(has_starters=False)
 _NOT_TO_SHELLS = "; hooks and MCP do not tell it, since they name no tool that only telemetry tells of"
 SUSPENDED = "suspended: it failed twice in succession after it was told"
-_A_DAY = f"of one session or token {MOST_A_DAY} a day do"
+_A_DAY = f"since of one session or token {MOST_A_DAY} a day do"
 
 
 class ShadowTally(msgspec.Struct, frozen=True):
@@ -229,7 +229,7 @@ def _suspended(of: _Source, own_id: str) -> str:
     if not uncounted:
         return SUSPENDED
     more = f"{uncounted} {'try' if uncounted == 1 else 'tries'} after it that worked"
-    return f"{SUSPENDED}, by the tries that count; {more} {'does' if uncounted == 1 else 'do'} not: {_A_DAY}"
+    return f"{SUSPENDED}, by the tries that count; {more} {'does' if uncounted == 1 else 'do'} not, {_A_DAY}"
 
 
 def _why_not(missed: MissedGate | None, uncounted: int) -> str:
@@ -237,7 +237,7 @@ def _why_not(missed: MissedGate | None, uncounted: int) -> str:
     if missed is None:
         return "another move is told, which passes by more"
     if missed.gate == Gate.TRIES and uncounted:
-        return f"{gate_told(missed)}; {uncounted} more do not count: {_A_DAY}"
+        return f"{gate_told(missed)}; {uncounted} more do not count, {_A_DAY}"
     return gate_told(missed)
 
 
