@@ -104,6 +104,9 @@ async def test_where_a_lesson_was_shown(memory: tuple[Running, Stub]) -> None:
         found = shown_in[one.receipt_id]
         assert found.place == pb.RECEIPT_PLACE_MEMORY_CONTEXT
         held = {each.id for each in found.items if each.is_held_back}
+        reasons = {each.held_back_reason for each in found.items if each.is_held_back}
+        assert reasons <= {pb.HELD_BACK_REASON_DRAW}
+        assert not any(each.held_back_reason for each in found.items if not each.is_held_back)
         assert held <= {each.id for each in one.omitted}
         assert {each.id for each in found.items} - held == {each.id for each in one.items}
     of_lesson = await receipts(stub, lesson_id=stored.strategy_id)
@@ -239,3 +242,20 @@ async def test_the_backlog(memory: tuple[Running, Stub]) -> None:
         assert (waiting.kind, waiting.waiting_count) == ("erasure", 1)
         other = sidecar_pb2.GetServerInfoRequest(project_id="other")
         assert not (await stub.GetServerInfo(other, timeout=60)).backlog
+
+
+@pytest.mark.parametrize(("mode", "reason"), [("on", pb.HELD_BACK_REASON_DRAW), ("shadow", pb.HELD_BACK_REASON_SHADOW)])
+async def test_what_an_agent_asks_for_says_why_it_was_held_back(
+    tmp_path: Path, mode: str, reason: pb.HeldBackReason
+) -> None:
+    """By the draw or the mode of the sidecar that answered. Seen to fail when only the turn's mode was looked at."""
+    async with running(tmp_path, advice__mode=mode) as served, channel(served.address) as connection:
+        stub: Stub = ReflectiveMemoryServiceStub(connection)
+        await stub.StoreReflection(pb.StoreReflectionRequest(result=LESSON), timeout=60)
+        for number in range(12):
+            build = pb.BuildMemoryContextRequest(
+                task="Count the orders", request_id=f"r{number}", holdout_fraction=0.9 if mode == "on" else 0
+            )
+            await stub.BuildMemoryContext(build, timeout=60)
+        items = [item for one in await receipts(stub) for item in one.items]
+    assert {item.held_back_reason for item in items if item.is_held_back} == {reason}

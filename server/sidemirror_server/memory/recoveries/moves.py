@@ -141,6 +141,17 @@ def _came_us(row: Observation) -> int:
     return row.where.recorded_us or row.at_us
 
 
+def heard_in(rows: Iterable[Observation]) -> tuple[Observation, ...]:
+    """The rows that count for what telemetry alone has shown. Reported tries after advice count: they can lower it."""
+    return counted(row for row in rows if row.where.conversation is not None or row.advised)
+
+
+def uncounted_in(rows: Collection[Observation]) -> frozenset[str]:
+    """The observation ids of the rows that count nowhere, since the limit of an identity leaves them out."""
+    kept = {row.observation_id for row in (*reported_in(rows).counts, *heard_in(rows))}
+    return frozenset(row.observation_id for row in rows if row.observation_id not in kept)
+
+
 def tries_of(counts: tuple[Observation, ...]) -> Tries:
     """What the gates look at. `counts`: by `counted`."""
     by_move: dict[Move, list[Observation]] = {}
@@ -164,12 +175,10 @@ def recovery_of(signature: str, rows: Collection[Observation], reported: Tries |
 
 
 def _from_spans(signature: str, rows: Collection[Observation]) -> Recovery | None:
-    """What telemetry alone has shown, once conversations corroborate each other (decision 075). Reported tries after
-    advice count: they can lower it."""
+    """What telemetry alone has shown, once conversations corroborate each other (decision 075)."""
     if all(row.where.conversation is None for row in rows):
         return None
-    heard = counted(row for row in rows if row.where.conversation is not None or row.advised)
-    found = _recovery(signature, tries_of(heard))
+    found = _recovery(signature, tries_of(heard_in(rows)))
     if found is None:
         return None
     moved = {row.where.conversation for row in rows if row.where.conversation and row.move == found.move}

@@ -131,6 +131,8 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     # (`starter.py:dialect_of`).
     is_json: bool | None = None
     dialect: str = ""
+    # The attempt worked, and counts as one that did not because its turn failed; False in older rows.
+    turn_failed: bool = False
 
 
 def follows(advised: Move, done: Move) -> bool:
