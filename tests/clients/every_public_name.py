@@ -32,7 +32,7 @@ GOAL: Goal = {"goal_id": "g", "objective": "count"}
 WHOLE_GOAL: Goal = {
     **GOAL,
     "state": goal_reflection_pb2.GOAL_STATE_FAILED,
-    "tasks": [goal_reflection_pb2.GoalTask(description="count")],
+    "tasks": [goal_reflection_pb2.GoalTask(name="count")],
     "error": "no such table",
     "subject_ids": ["orders"],
 }
@@ -52,7 +52,7 @@ async def whole(sidemirror: Sidemirror) -> str:
         context=pb.ContextWish(task="count"),
         deadline=Timestamp(seconds=1),
         config=pb.ThinkingConfig(level=pb.THINK_LEVEL_LOW),
-        messages=[Message(text="hello")],
+        messages=[Message(content="hello")],
         base_prompt="You count.",
         provider="acme",
         model="counter",
@@ -80,7 +80,7 @@ async def whole(sidemirror: Sidemirror) -> str:
         problem: Problem = problem_of(error)
         text += problem.reason
         after_s: float | None = problem.retry_after_s
-        text += f"{problem.fields} {after_s}"
+        text += f"{problem.fields} {problem.metadata} {after_s}"
     stubs = (
         await sidemirror.critique.Critique(critique_pb2.CritiqueRequest()),
         await sidemirror.goals.ListGoalReports(goal_reflection_pb2.ListGoalReportsRequest()),
@@ -103,7 +103,7 @@ def without_a_loop(sidemirror: SyncSidemirror) -> str:
     with turn:
         plan: pb.TurnPlan | None = turn.plan()
         text: str = advice_text([*turn.advice(), *turn.take()]) + turn.revised("41", str.upper, timeout_s=1.0)
-        turn.report(pb.TurnEvent(user_message=pb.UserMessage(text="hello")))
+        turn.report(pb.TurnEvent(user_message=pb.UserMessage(content="hello")))
         turn.tool_returned("no such table", is_error=bool(turn.tool_called("run_sql")))
         text += lessons_text(turn.recall("count", tools=["run_sql"], max_items=2, timeout_s=1.0))
         verdict: CritiqueResult | None = turn.critique("41", "how many?", timeout_s=1.0)

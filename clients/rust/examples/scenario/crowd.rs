@@ -85,7 +85,9 @@ impl Runner {
         let turns = given["turns"].as_u64().or_else(|| given["turns"].as_str()?.parse().ok()).ok_or("no turns")?;
         let prefix = text(given, "prefix");
         let begun: Vec<_> = (0..turns)
-            .map(|number| tokio::spawn(one_of_many(self.client.clone(), format!("{prefix}-{number}"), text(given, "task"))))
+            .map(|number| {
+                tokio::spawn(one_of_many(self.client.clone(), format!("{prefix}-{number}"), text(given, "task")))
+            })
             .collect();
         let mut counts = [0; 5];
         for turn in begun {
