@@ -103,7 +103,7 @@ def without_a_loop(sidemirror: SyncSidemirror) -> str:
     with turn:
         plan: pb.TurnPlan | None = turn.plan()
         text: str = advice_text([*turn.advice(), *turn.take()]) + turn.revised("41", str.upper, timeout_s=1.0)
-        turn.report(pb.TurnEvent(user_message=pb.UserMessage(content="hello")))
+        turn.report(pb.TurnEvent(user_message=pb.UserMessage(text="hello")))
         turn.tool_returned("no such table", is_error=bool(turn.tool_called("run_sql")))
         text += lessons_text(turn.recall("count", tools=["run_sql"], max_items=2, timeout_s=1.0))
         verdict: CritiqueResult | None = turn.critique("41", "how many?", timeout_s=1.0)

@@ -68,7 +68,7 @@ def test_flask(beside: Sidecar) -> None:
 _WORKER = """
 import os, time
 import billiard.pool
-from celery import Celery
+from celery import Celery, signals
 from sidemirror.v1 import common_pb2, thinking_pb2
 from sidemirror_client import connect_sync
 
@@ -82,7 +82,11 @@ class Hurried:
         pass
 
 
-billiard.pool.time = Hurried()
+@signals.worker_process_init.connect
+def hurry(**_):
+    billiard.pool.time = Hurried()
+
+
 app = Celery("agent")
 app.conf.update(
     broker_url=os.environ["BROKER"],
