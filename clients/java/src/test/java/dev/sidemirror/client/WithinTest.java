@@ -8,13 +8,16 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.sidemirror.v1.ContextBlock;
 import dev.sidemirror.v1.ReportGoalRequest;
 import dev.sidemirror.v1.TaskOutcome;
+import dev.sidemirror.v1.TurnEvent;
 import dev.sidemirror.v1.TurnStarted;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -40,13 +43,13 @@ class WithinTest {
     assertEquals(new Address("sidecar.example.com:443", true), Address.of("https://sidecar.example.com/", false, true));
     assertEquals(new Address("sidecar.example.com:443", true), Address.of("sidecar.example.com", true, true));
     assertEquals(new Address("[::1]:443", true), Address.of("https://[::1]", false, true));
-    assertThrows(IllegalArgumentException.class, () -> Address.of("sidecar.example.com:1", false, true));
+    assertThrows(TokenInTheClearException.class, () -> Address.of("sidecar.example.com:1", false, true));
   }
 
   /** Seen to fail when an ended stream keeps its place. */
   @Test
   void turnsAreSpreadOverSixteenConnections() {
-    try (Connections connections = new Connections(Sidemirror.builder(), List.of())) {
+    try (Connections connections = new Connections(Sidemirror.builder(), List.of(), null)) {
       Pool pool = new Pool(() -> connections.make(false));
       List<Pool.Place> places = new ArrayList<>();
       for (int turn = 0; turn < 16 * 80; turn++) {
@@ -105,5 +108,23 @@ class WithinTest {
       assertTrue(turn.critique("There are 41.", "", day).isEmpty());
       assertEquals("41", turn.revised("41", prompt -> "nobody asked for it", "", day));
     }
+  }
+
+  /** Seen to fail when an id is left out of one kind. */
+  @Test
+  void eventsOfACallCarryItsId() {
+    TurnEvent failed = Events.toolReturned(new IllegalStateException("no such table"));
+    assertEquals("java.lang.IllegalStateException: no such table", failed.getToolReturned().getContent());
+    assertTrue(failed.getToolReturned().getIsError());
+    assertEquals("c", Events.ofCall("c", Events.toolCalled("look", "{}")).getToolCalled().getCallId());
+    assertEquals("c", Events.ofCall("c", failed).getToolReturned().getCallId());
+    assertEquals("c", Events.ofCall("c", Events.toolFailed("gone")).getToolFailed().getCallId());
+    assertEquals(Events.userMessage("hello"), Events.ofCall("c", Events.userMessage("hello")));
+  }
+
+  @Test
+  void lessonsAreATextForAModel() {
+    assertEquals("", Sidemirror.lessonsText(Optional.empty()));
+    assertEquals("look", Sidemirror.lessonsText(Optional.of(ContextBlock.newBuilder().setText("look").build())));
   }
 }
