@@ -23,6 +23,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.InvalidKeyException;
 import java.util.List;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadFactory;
@@ -73,9 +74,14 @@ final class Connections implements AutoCloseable {
       tls.trustManager(read(given.caFile, "SIDEMIRROR_CA_FILE, or caFile()"));
     }
     if (certificate != null) {
-      tls.keyManager(
-          read(certificate, "SIDEMIRROR_CLIENT_CERTIFICATE_FILE, or clientCertificate()"),
-          read(given.keyFile, "SIDEMIRROR_CLIENT_KEY_FILE, or clientCertificate()"));
+      String from = "SIDEMIRROR_CLIENT_KEY_FILE, or clientCertificate()";
+      try (InputStream key = read(given.keyFile, from)) {
+        tls.keyManager(
+            read(certificate, "SIDEMIRROR_CLIENT_CERTIFICATE_FILE, or clientCertificate()"),
+            new ByteArrayInputStream(Keys.pkcs8(key.readAllBytes())));
+      } catch (InvalidKeyException why) {
+        throw new IllegalArgumentException("the file " + given.keyFile + " (" + from + ") holds no key: " + why, why);
+      }
     }
     return tls.build();
   }

@@ -515,7 +515,8 @@ public final class Sidemirror extends Services implements AutoCloseable {
      * @return the client
      * @throws UncheckedIOException when a certificate or key cannot be read
      * @throws TokenInTheClearException when a token would go to another machine in the clear
-     * @throws IllegalArgumentException when the address is none, or of a client's certificate and its key only one is there
+     * @throws IllegalArgumentException when the address is none, or of a client's certificate and its key only one is there, or
+     *     the key is none
      * @throws UnsupportedOperationException for a Unix socket on another system than Linux and macOS
      */
     public Sidemirror connect() {

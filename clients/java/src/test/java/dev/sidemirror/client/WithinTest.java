@@ -1,5 +1,6 @@
 package dev.sidemirror.client;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
@@ -13,9 +14,15 @@ import dev.sidemirror.v1.ReportGoalRequest;
 import dev.sidemirror.v1.TaskOutcome;
 import dev.sidemirror.v1.TurnEvent;
 import dev.sidemirror.v1.TurnStarted;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.InvalidKeyException;
+import java.security.KeyPairGenerator;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Base64;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -126,5 +133,25 @@ class WithinTest {
   void lessonsAreATextForAModel() {
     assertEquals("", Sidemirror.lessonsText(Optional.empty()));
     assertEquals("look", Sidemirror.lessonsText(Optional.of(ContextBlock.newBuilder().setText("look").build())));
+  }
+
+  /** Of curves that is in untrusted.json. Seen to fail when a length is written in more bytes than it needs. */
+  @Test
+  void aKeyOfRsaIsReadInEitherForm() throws GeneralSecurityException {
+    KeyPairGenerator keys = KeyPairGenerator.getInstance("RSA");
+    keys.initialize(2048);
+    byte[] made = keys.generateKeyPair().getPrivate().getEncoded();
+    // Behind the version, the algorithm, and the tag and length of the octets.
+    byte[] inner = Arrays.copyOfRange(made, 26, made.length);
+    byte[] read = Keys.pkcs8(pem("RSA PRIVATE KEY", inner));
+    assertArrayEquals(pem("PRIVATE KEY", made), read);
+    assertArrayEquals(read, Keys.pkcs8(read));
+    byte[] nameless = pem("EC PRIVATE KEY", new byte[] {0x30, 6, 2, 1, 1, 4, 1, 7});
+    assertThrows(InvalidKeyException.class, () -> Keys.pkcs8(nameless));
+  }
+
+  private static byte[] pem(String kind, byte[] der) {
+    String text = Base64.getMimeEncoder().encodeToString(der);
+    return ("-----BEGIN " + kind + "-----\n" + text + "\n-----END " + kind + "-----\n").getBytes(StandardCharsets.US_ASCII);
   }
 }
