@@ -91,8 +91,7 @@ func (t *Turn) refuse(why error, said string, about ...any) {
 	t.refusal = why
 	t.mu.Unlock()
 	if status.Code(why) == codes.PermissionDenied {
-		// Not here: the agent may close the client then, which waits for whoever calls this.
-		go t.link.tellRefused(why)
+		t.link.denied(why)
 		return
 	}
 	slog.Warn(said, about...)
