@@ -2,6 +2,7 @@
 
 import os
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ def steps(workflow: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_each_step_is_a_command_of_the_project(path: Any) -> None:
+def test_each_step_is_a_command_of_the_project(path: Path) -> None:
     """Seen to fail with a step that installs by a pipe from the network."""
     workflow = yaml.safe_load(path.read_text("utf-8"))
     assert workflow["permissions"] == {"contents": "read"}
