@@ -1,8 +1,8 @@
 """mem0 in its mode without inference (`infer=False`) with local Qdrant on disk: a user is a `user_id`.
 
 It searches by vectors and by words. For the words it would fetch a model of fastembed; an encoder of ours leaves out
-stop words, stems the others, and weighs them as BM25 does, so that this half of its search is there too. An episode is
-kept as one message. `add` without inference keeps what is there already once more, so it is looked up first. The
+stop words and weighs the others as BM25 does, so that this half of its search is there too. An episode is kept as one
+message. `add` without inference keeps what is there already once more, so it is looked up first. The
 history of changes is kept in memory alone: in the file that it would have by default, deleted texts stay.
 """
 
@@ -20,7 +20,6 @@ from typing import Any
 os.environ["MEM0_TELEMETRY"] = "False"
 
 import numpy as np
-import snowballstemmer
 from serving import AT_A_FAILURE, Cannot, Embedding, K, serve, transcript
 
 _MEAN_TERMS, _MOST = 28, 100_000
@@ -35,15 +34,12 @@ _STOPPED = frozenset(
 
 
 class _Words:
-    """Stems of words as numbers with their weights; Qdrant adds how rare they are."""
-
-    def __init__(self) -> None:
-        self._stemmed = snowballstemmer.stemmer("english").stemWords
+    """Words as numbers with their weights; Qdrant adds how rare they are."""
 
     def embed(self, texts: Sequence[str]) -> Iterator[SimpleNamespace]:
         for text in texts:
             words = [word for word in re.findall(r"\w+", text.lower()) if word not in _STOPPED]
-            counted = Counter(zlib.crc32(stem.encode()) for stem in self._stemmed(words))
+            counted = Counter(zlib.crc32(word.encode()) for word in words)
             length = 0.25 + 0.75 * sum(counted.values()) / _MEAN_TERMS
             weights = [times * 2.2 / (times + 1.2 * length) for times in counted.values()]
             yield SimpleNamespace(indices=np.array(list(counted)), values=np.array(weights))
