@@ -93,6 +93,8 @@ def run(measures: list[str], contenders: list[str], scale: Scale, folder: Path) 
 def whole(measures: list[str], contenders: list[str], scale: Scale, out: Path | None) -> Results:
     """One run, kept in `out` cell by cell; says how long it took."""
     began_s = time.monotonic()
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
     results = Results(
         datetime.now(UTC).date().isoformat(), f"{platform.machine()}, {os.cpu_count()} cores",
         scale.kept == QUICK.kept, {name: CONTENDERS[name].told for name in contenders}, ABSENT, (),
@@ -136,7 +138,6 @@ def main() -> None:
     if given.twice is None:
         print(table(whole(given.only, given.who, scale, given.out)))
         return
-    given.twice.mkdir(parents=True, exist_ok=True)
     files = [given.twice / f"{name}.json" for name in ("first", "second")]
     for file in files:
         file.unlink(missing_ok=True)

@@ -93,7 +93,9 @@ def bare(folder: Path, *packages: str, mounted: Mapping[str, Path] | None = None
             if Path("/", file).exists():
                 machine.copy(Path("/", file), file)
         if Path("/etc/ssl/certs").is_dir():
-            shutil.copytree("/etc/ssl/certs", root / "etc/ssl/certs", dirs_exist_ok=True)
+            # Its own are links, which lead out of it here.
+            shutil.rmtree(root / "etc/ssl/certs", ignore_errors=True)
+            shutil.copytree("/etc/ssl/certs", root / "etc/ssl/certs")
         for place in machine._mounted:
             (root / place.lstrip("/")).mkdir(parents=True, exist_ok=True)
         yield machine
