@@ -2,6 +2,7 @@
 (`admission/`, built with Go), and the same policies by Helm and for Kyverno."""
 
 import copy
+import hashlib
 import importlib
 import json
 import re
@@ -116,6 +117,16 @@ def test_the_pages_own_image(tmp_path: Path) -> None:
     images = [one["spec"]["variables"][0]["expression"] for one in made if "sidecar" in one["metadata"]["name"]
               if "variables" in one["spec"]]  # fmt: skip
     assert images == ['"registry.acme.example/sidemirror:0.1.0"']
+
+
+# The policies for which the tests below were run last, all of them.
+EVALUATED = "?"
+
+
+def test_the_policies_are_those_that_were_evaluated(policies: list[Any]) -> None:
+    """The evaluators are compiled for minutes, so `.ci/run` leaves them out. After a change run
+    `uv run pytest -m "long or not long" tests/deploy/test_attach.py`, and put this digest here when it has passed."""
+    assert hashlib.sha256(json.dumps(policies, sort_keys=True).encode()).hexdigest()[:16] == EVALUATED
 
 
 # --- what they make of AdmissionReviews
@@ -333,7 +344,7 @@ def test_kyverno_has_the_same_policies(policies: list[Any]) -> None:
     assert {one["metadata"]["name"]: one["spec"] for one in made} == ours
 
 
-@long
+@pytest.mark.slow("the schema comes as a Go module")
 def test_kyverno_takes_them() -> None:
     """By the schema that it publishes. Seen to fail with a field of another name."""
     schema = _kyverno_schema()

@@ -180,6 +180,21 @@ async def test_an_agent_that_is_held_back_is_named(caplog: pytest.LogCaptureFixt
     assert account.told().held_back == ()
 
 
+def test_agents_that_wait_for_a_moment_are_not_held_back() -> None:
+    """Two hundred of them, whose waits together are longer than one agent's that is. Seen to fail when waits are summed
+    over agents, and when those of long ago count."""
+    clock = SetClock()
+    account = Traffic(clock)
+    clock.advance(60.0)
+    for number in range(200):
+        account.waited(f"agent-{number}", 1.0)
+    assert account.held_back_count() == 0
+    account.waited("agent-7", 35.0)
+    assert account.held_back_count() == 1
+    clock.advance(61.0)
+    assert account.held_back_count() == 0
+
+
 async def test_who_is_held_back_is_told_to_whoever_may_see_all(tmp_path: Path) -> None:
     """Seen to fail when a wait is counted for nobody."""
     everywhere = entry("platform", EVERYWHERE, ("*", "*"))

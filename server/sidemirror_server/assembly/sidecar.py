@@ -279,7 +279,7 @@ class Sidecar:
         if is_measured(self._settings):
             facts = self._stores.facts
             parts = (self.admission, self.conductor, self.recorder, self._queue, facts, self._clock, self._traffic)
-            observe(gauges(*parts, own_clock))
+            observe(gauges(*parts, own_clock, self._worker))
 
     @functools.cached_property
     def _changes(self) -> AdviceChanges:

@@ -116,9 +116,15 @@ class Worker:
         self._pace = pace
         self._serves = serves
         self._in_hand: set[asyncio.Task[None]] = set()
+        self._running = dict.fromkeys(self._handlers, 0)
         self._claiming = asyncio.Lock()
         self._outage = Outage(_log, "work_claim_failed", "work_claimed_again", clock)
         self._losses = Outage(_log, "job_lost", "jobs_not_lost", clock)
+
+    @property
+    def running(self) -> dict[str, int]:
+        """How many jobs are in hand, by kind; also of kinds with none. Any thread may call it."""
+        return dict(self._running)
 
     async def run(self) -> None:
         """Runs jobs until cancelled; then releases the claimed jobs without using up their attempts."""
@@ -192,6 +198,14 @@ class Worker:
     # --- one job -----------------------------------------------------------------------------------------------------
 
     async def _run_one(self, job: Job) -> None:
+        """Runs a job, which counts as running meanwhile."""
+        self._running[job.kind] += 1
+        try:
+            await self._handle(job)
+        finally:
+            self._running[job.kind] -= 1
+
+    async def _handle(self, job: Job) -> None:
         """The job boundary: catches and records every error that a handler raises."""
         handling = asyncio.ensure_future(self._handlers[job.kind](ClaimedJob(job, self._work, self._clock)))
         holding = asyncio.create_task(self._hold_lease(job))

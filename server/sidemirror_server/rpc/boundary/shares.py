@@ -14,7 +14,7 @@ from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import LimitReached
 from sidemirror_server.vocabulary.outage import Outage
 from sidemirror_server.vocabulary.telemetry import SHARE_WAIT
-from sidemirror_server.vocabulary.traffic import Traffic
+from sidemirror_server.vocabulary.traffic import HELD_BACK, Traffic
 
 _log = logging.getLogger(__name__)
 
@@ -26,10 +26,8 @@ _EVENT_BYTES = 4 * 1024
 # A unary call waits for its turn this long at most, then it is refused: it holds its request meanwhile. Chosen here: a
 # burst passes, a flood does not.
 _LONGEST_WAIT_S = 1.0
-# How often it is looked whether an agent is held back, and from which part of the time on it is: the sum of what its
-# calls and messages waited. Chosen here: a minute of bursts is no flood, and SidemirrorAgentHeldBack begins there.
+# How often it is looked whether an agent is held back. Chosen here: as the account of `traffic.py`.
 _LOOK_S = 60.0
-_HELD_BACK = 0.5
 
 
 class AgentLimits(msgspec.Struct, frozen=True):
@@ -151,7 +149,7 @@ class Share:
         if looked_s < _LOOK_S:
             return
         told = {"token": self._name, "waited_s": round(self._waited_s, 1), "seconds": round(looked_s, 1)}
-        if self._waited_s >= _HELD_BACK * looked_s:
+        if self._waited_s >= HELD_BACK * looked_s:
             self._outage.failed({**told, "agent_bytes_per_second": self._limits.agent_bytes_per_second})
         else:
             self._outage.worked({"token": self._name})
