@@ -274,7 +274,7 @@ def test_only_new_pods_are_patched(evaluator: list[str], policies: list[Any]) ->
     assert list(admitted(evaluator, policies, *changed, operation="UPDATE")) == changed
     template = {key: value for key, value in pod("sidecar").items() if key in ("metadata", "spec")}
     of = {"selector": {"matchLabels": {"app": "agent"}}, "template": template}
-    workloads = [
+    workloads: list[dict[str, Any]] = [
         {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "agent", "namespace": "shop"}, "spec": of}
         for kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
     ]
@@ -316,7 +316,7 @@ def test_only_pods_of_v1_are_patched(attach: str, evaluator: list[str], policies
     """Neither another version of them, nor what another group calls a pod, nor a subresource of one: the rules of the
     policies say which. Seen to fail with `*` in the place of each of them."""
     first = review(pod(attach))
-    others = [
+    others: list[dict[str, Any]] = [
         {"resource": {"group": "", "version": "v2", "resource": "pods"}},
         {"resource": {"group": "metrics.k8s.io", "version": "v1beta1", "resource": "pods"}},
         {"resource": {"group": "metrics.k8s.io", "version": "v1", "resource": "pods"}},

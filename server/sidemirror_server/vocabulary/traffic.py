@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 # What is told is of this time at least, and of twice as much at most. Chosen here: a loud agent is loud for minutes,
 # and one that has ended is soon left out.
 PERIOD_S = 60.0
-# An agent is held back from this part of the time on: the sum of what its calls and messages waited. Chosen here: a minute
+# An agent is held back from this part of the time on: what its calls and messages waited, summed. Chosen here: a minute
 # of bursts is no flood. Before so much of the account has passed, a wait says nothing.
 HELD_BACK = 0.5
 _SHORTEST_S = 30.0

@@ -12,6 +12,7 @@ from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.telemetry import JOBS_PUT
 from sidemirror_server.work.queue import Job, JobKey, JobState, NewJob, Work
+from sidemirror_server.work.rotation import Rotation
 
 # How long a count is valid, in seconds; jobs put meanwhile are added to it. Chosen here: a count is a query to the
 # store, and the jobs put within a second over the limit do no harm.
@@ -23,8 +24,9 @@ _SCOPES = 1_000
 class Bounded:
     """The port `Jobs` that refuses `put` while too many jobs wait; it passes on the other verbs."""
 
-    def __init__(self, work: Work, most: int, clock: Clock) -> None:
-        """`most`: jobs of a kind that wait or run in one scope."""
+    def __init__(self, work: Work, most: int, clock: Clock, rotation: Rotation) -> None:
+        """`most`: jobs of a kind that wait or run in one scope. `rotation`: is told whose jobs are put."""
+        self._rotation = rotation
         self._work = work
         self._most = most
         self._clock = clock
@@ -60,6 +62,7 @@ class Bounded:
         them then, and refused it would be tried again and again."""
         count = await self._count(scope, job.kind)
         kept = await self._work.put(scope, job, now_us)
+        self._rotation.expect(scope)
         known, as_of_s = self._counts.get((scope, job.kind), (count, self._clock.monotonic_s()))
         self._counts[scope, job.kind] = (known + 1, as_of_s)
         if kept.created_us == now_us:  # else it was there before
@@ -68,6 +71,7 @@ class Bounded:
 
     async def revive(self, scope: Scope, job_id: JobId, now_us: int) -> None:
         await self._work.revive(scope, job_id, now_us)
+        self._rotation.expect(scope)
 
     async def get(self, scope: Scope, job_id: JobId) -> Job | None:
         return await self._work.get(scope, job_id)
