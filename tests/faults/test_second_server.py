@@ -100,7 +100,7 @@ def _locked_by_an_agent(lock: Path) -> str:
             os.setgid(10001)
             os.setuid(10001)
             fcntl.flock(os.open(lock, os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the parent is told
             said = type(error).__name__
         finally:
             os.write(writes, said.encode())

@@ -90,7 +90,7 @@ def test_a_sidecar_that_removes_nothing() -> None:
 
 def test_questions_of_today_that_no_model_answered() -> None:
     old = pb.Spend(day="2026-01-01", purpose="critique", unanswered_calls=7, estimated_usd=1.0)
-    today = pb.Spend(day=DAY, purpose="dreaming", calls=3, unanswered_calls=2, estimated_usd=0.0125)
+    today = pb.Spend(day=DAY, purpose="dreaming", calls=30, unanswered_calls=2, estimated_usd=0.0125)
     (finding,) = checked(info(spend=[old, today]))
     assert (finding.subject, finding.ok) == ("model", True)
     assert finding.found == f"{AT}: no model answered 2 calls of today (dreaming), estimated at 0.012500 USD"
@@ -99,11 +99,15 @@ def test_questions_of_today_that_no_model_answered() -> None:
 
 
 def test_a_purpose_whose_questions_of_today_no_model_answered() -> None:
-    silent = pb.Spend(day=DAY, purpose="critique", calls=4, unanswered_calls=4)
+    """One of them was answered, before the model died. Seen to fail when all have to be unanswered."""
+    silent = pb.Spend(day=DAY, purpose="critique", calls=40, unanswered_calls=39)
     some = pb.Spend(day=DAY, purpose="dreaming", calls=3, unanswered_calls=1)
     (finding,) = checked(info(spend=[silent, some]))
     assert (finding.subject, finding.ok) == ("model", False)
-    assert finding.found.endswith("(critique, dreaming), estimated at 0.000000 USD; for critique these are all of them")
+    assert finding.found.endswith("(critique, dreaming), estimated at 0.000000 USD; that is 39 of 40 for critique")
+    once = pb.Spend(day=DAY, purpose="critique", calls=1, unanswered_calls=1)
+    (finding,) = checked(info(spend=[once]))
+    assert not finding.ok
 
 
 def test_who_sends_most_is_named() -> None:

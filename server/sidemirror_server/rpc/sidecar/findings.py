@@ -77,6 +77,11 @@ def _stores(info: pb.GetServerInfoResponse, who: str) -> Iterator[SelfFinding]:
             yield SelfFinding("store", ok=False, found=found, advice=advice)
 
 
+# A model is in doubt when so much of a purpose's calls of today, and more than one of several, came to nothing: where
+# SidemirrorModelFails begins, and so that no answer of the early morning hides a model that has been dead since.
+_MUCH_UNANSWERED = 0.2
+
+
 def _unanswered(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFinding]:
     """Today's calls, which are those of the newest day, as long as it is the server's."""
     today = info.server_time.ToDatetime().date().isoformat()
@@ -85,9 +90,13 @@ def _unanswered(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFind
         count, usd = sum(spend.unanswered_calls for spend in spends), sum(spend.estimated_usd for spend in spends)
         purposes = ", ".join(spend.purpose for spend in spends)
         found = f"{begin}no model answered {count} calls of today ({purposes}), estimated at {usd:.6f} USD"
-        silent = [spend.purpose for spend in spends if spend.unanswered_calls >= spend.calls]
+        silent = [
+            f"{spend.unanswered_calls} of {spend.calls} for {spend.purpose}"
+            for spend in spends
+            if spend.unanswered_calls >= max(_MUCH_UNANSWERED * spend.calls, min(2, spend.calls))
+        ]
         if silent:
-            found = f"{found}; for {', '.join(silent)} these are all of them"
+            found = f"{found}; that is {', '.join(silent)}"
         advice = "`sidemirror doctor --ask-models` asks each model once"
         yield SelfFinding("model", ok=not silent, found=found, advice=advice)
 
