@@ -14,6 +14,7 @@ from tests.telemetry_in.test_kills import (
     LONG_SETTLE,
     SETTINGS,
     SIZES,
+    WHOLE_RUNS,
     captured,
     check,
     check_captures,
@@ -60,10 +61,13 @@ async def test_the_recorded_set_ups_at_either_of_two_sidecars(two: list[Process]
 @pytest.mark.parametrize(
     "kills", [pytest.param(1, id="1"), pytest.param(20, id="20", marks=[pytest.mark.long, pytest.mark.timeout(1800)])]
 )
-async def test_a_turn_that_either_of_two_sidecars_records_is_finished(kills: int, two: list[Process]) -> None:
+async def test_a_turn_that_either_of_two_sidecars_records_is_finished(
+    kills: int, databases: Databases, tmp_path: Path
+) -> None:
     """Both are killed while one of them records it. Seen to fail when a turn that is there counts as made."""
-    runs = await recorded_and_killed(two, kills, 27)
-    turns = await asyncio.to_thread(lambda: recorded(two[0].address, ended=len(runs), patience_s=180))
+    async with pair(databases, tmp_path, WHOLE_RUNS) as both:
+        runs = await recorded_and_killed(both, kills, 27)
+        turns = await asyncio.to_thread(lambda: recorded(both[0].address, ended=len(runs), patience_s=180))
     check_whole(turns, runs)
 
 

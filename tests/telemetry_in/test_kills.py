@@ -107,6 +107,10 @@ MANY_CALLS = tuple(
 )
 
 
+# So long that a run is in as a whole before its turn is made, on a busy machine too.
+WHOLE_RUNS = {**SETTINGS, "telemetry__settle_s": "8"}
+
+
 def ids_of(run: Sequence[SpanMessage]) -> str:
     """The id of a run's turn."""
     return f"otlp-{run[-1].trace_id.hex()}-{run[-1].span_id.hex()}"
@@ -196,7 +200,7 @@ def check_whole(turns: Sequence[RecordedTurn], runs: Sequence[Sequence[SpanMessa
 async def test_a_turn_that_is_being_recorded_is_finished(kills: int, tmp_path: Path) -> None:
     """Each kill is while a turn is recorded: its first entries are durable, and its end is not. Seen to fail when a
     turn that is there counts as made."""
-    async with Process(tmp_path, SETTINGS) as process:
+    async with Process(tmp_path, WHOLE_RUNS) as process:
         runs = await recorded_and_killed([process], kills, 25)
         turns = await asyncio.to_thread(lambda: recorded(process.address, ended=len(runs), patience_s=120))
     assert len(turns) == len(runs)
