@@ -301,7 +301,7 @@ function Spend(props: { info: GetServerInfoResponse }) {
           <tbody>
             {spend.map((one) => (
               <tr key={one.day + one.purpose}>
-                <td>{one.day}</td>
+                <td>{seen(one.day)}</td>
                 <td>{seen(one.purpose.replaceAll("_", " "))}</td>
                 <td class="number">{String(one.calls)}</td>
                 <td class="number">{whole(one.tokens)}</td>

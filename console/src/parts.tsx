@@ -201,7 +201,7 @@ export function Facts(props: { of: readonly (readonly [string, ComponentChildren
     <dl class={props.stacked ? "facts stacked" : "facts"}>
       {told.map(([name, value]) => (
         <div key={name}>
-          <dt>{name}</dt>
+          <dt>{seen(name)}</dt>
           <dd>{value}</dd>
         </div>
       ))}

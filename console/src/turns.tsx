@@ -246,8 +246,9 @@ function ToldTo(props: { turn: TurnRecord; words?: boolean }) {
   const said = saidTo(props.turn).join(", ");
   if (!given && !said) return null;
   if (props.words) {
-    const verb = recalledCount === given && given > 0 ? "recalled" : "told";
-    return <>{[given > 0 && `${verb} ${given}`, said].filter(Boolean).join(", ")},</>;
+    const isRecalled = given > 0 && recalledCount === given;
+    const told = [!isRecalled && given > 0 && given, said].filter(Boolean).join(", ");
+    return <>{[isRecalled && `recalled ${given}`, told && `told ${told}`].filter(Boolean).join(", ")},</>;
   }
   return (
     <>

@@ -14,6 +14,8 @@ from tests.memory.trails import BLIND, HOUR_US, SHOW_TABLES, SIGNATURE, row
 AGAIN, OTHER = Move(MoveKind.SENT_AGAIN), Move(MoveKind.OTHER)
 TRANSFER = Move(MoveKind.WENT_ON, ("transfer",), True)
 OWN = recovery_id(SIGNATURE, SHOW_TABLES)
+SUSPENDED = "suspended: it failed twice in succession after it was told"
+A_DAY = "since of one session or token 2 a day do"
 
 
 def tries(worked: int, failed: int, move: Move = SHOW_TABLES, start: int = 1) -> list[Observation]:
@@ -130,14 +132,12 @@ def test_another_tool_is_told_by_the_runs_that_went_on_with_it() -> None:
         (
             [*tries(9, 0), *one_day(True, False, True, False)],
             SHOW_TABLES,
-            "suspended: it failed twice in succession after it was told, by the tries that count; 1 try after it that "
-            "worked does not, since of one session or token 2 a day do",
+            f"{SUSPENDED}, by the tries that count; 1 try after it that worked does not, {A_DAY}",
         ),
         (
             [*tries(9, 0), *one_day(True, False, True, True, False)],
             SHOW_TABLES,
-            "suspended: it failed twice in succession after it was told, by the tries that count; 2 tries after it that "
-            "worked do not, since of one session or token 2 a day do",
+            f"{SUSPENDED}, by the tries that count; 2 tries after it that worked do not, {A_DAY}",
         ),
     ],
 )
@@ -184,8 +184,8 @@ def test_a_suspended_move_is_told_again_when_later_tries_pass() -> None:
 
 
 def test_the_rows_that_count_nowhere_are_named() -> None:
-    """The counts of a move are those of its other rows. Seen to fail when a success between two failures was left out of
-    the counts and named nowhere."""
+    """The counts of a move are those of its other rows. Seen to fail when a success between two failures was left out
+    of the counts and named nowhere."""
     rows = [*tries(9, 0), *one_day(True, False, True, True, False)]
     left_out = uncounted_in(rows)
     assert left_out == {"observation 52", "observation 53"}

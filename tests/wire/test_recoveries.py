@@ -73,8 +73,8 @@ async def test_a_turn_says_what_followed_its_advice(lived: Running) -> None:
 
 
 async def test_a_try_that_worked_in_a_turn_that_failed_says_so(tmp_path: Path) -> None:
-    """It counts as one that did not work, and nobody takes it for a call that failed. Seen to fail when only `worked` was
-    told."""
+    """It counts as one that did not work, and nobody takes it for a call that failed. Seen to fail when only `worked`
+    was told."""
     async with running(tmp_path) as served:
         async with connected(served.address) as stub:
             await stub.StartTurn(thinking_pb.StartTurnRequest(turn_id="lost", session_id="lost"), timeout=60)

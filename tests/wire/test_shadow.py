@@ -184,8 +184,8 @@ async def test_the_list_of_turns_says_which_began_in_shadow_mode(tmp_path: Path)
 
 @pytest.mark.parametrize("mode", ["on", "shadow"])
 async def test_what_a_turn_was_told_beside_lessons_is_counted(tmp_path: Path, mode: str) -> None:
-    """Nudges, reflections and critiques that were told, and none that shadow mode kept. Seen to fail while lessons alone
-    were counted."""
+    """Nudges, reflections and critiques that were told, and none that shadow mode kept. Seen to fail while lessons
+    alone were counted."""
     async with running(tmp_path, advice__mode=mode) as served:
         start = thinking_pb.StartTurnRequest(
             turn_id="t",

@@ -1,4 +1,4 @@
-"""What a page must not have become by what somebody wrote: nothing ran, no text is anything but text, the layout holds."""
+"""What a page must not have become by what somebody wrote: nothing ran, texts are texts, and the layout holds."""
 
 import json
 
@@ -16,7 +16,7 @@ _HIGHEST_HEADER = 100
 COMPLAINTS = """(() => {
   const all = [...document.querySelectorAll("body *")];
   const found = [];
-  const tags = new Set(%s);
+  const tags = new Set(TAGS);
   for (const tag of new Set(all.map((one) => one.tagName.toLowerCase()))) if (!tags.has(tag)) found.push(`tag ${tag}`);
   if (window.ran !== undefined) found.push("something ran");
   if (!/(^| – )Sidemirror$/.test(document.title)) found.push(`title ${document.title}`);
@@ -24,12 +24,15 @@ COMPLAINTS = """(() => {
     const place = one.getAttribute("href") ?? one.getAttribute("src") ?? one.outerHTML.slice(0, 200);
     if (!/^(#\\/|#main$|icon.svg$|page.css$|page.js$)/.test(place)) found.push(`place ${place.slice(0, 200)}`);
   }
-  for (const one of all) for (const name of one.getAttributeNames()) if (name.startsWith("on")) found.push(`handler ${name}`);
-  if (document.querySelector("header")?.getBoundingClientRect().height >= %d) found.push("a high header");
-  const over = %s;
+  const names = all.flatMap((one) => one.getAttributeNames());
+  for (const name of names) if (name.startsWith("on")) found.push(`handler ${name}`);
+  if (document.querySelector("header")?.getBoundingClientRect().height >= HIGHEST) found.push("a high header");
+  const over = OVERFLOW;
   if (over > 0) found.push(`${over} px too wide`);
   return found;
-})()""" % (json.dumps(_TAGS), _HIGHEST_HEADER, OVERFLOW)
+})()"""
+for _name, _value in (("TAGS", json.dumps(_TAGS)), ("HIGHEST", str(_HIGHEST_HEADER)), ("OVERFLOW", OVERFLOW)):
+    COMPLAINTS = COMPLAINTS.replace(_name, _value)
 
 
 def complaints(page: Page) -> list[str]:

@@ -1,4 +1,4 @@
-"""The screens of lessons and goals: nothing is said to be missing that was not looked for, and who changed what is told."""
+"""The screens of lessons and goals: nothing is denied that was not looked for, and who changed what is told."""
 
 from collections.abc import Iterator
 
@@ -72,8 +72,8 @@ def test_a_version_says_who_made_it_and_all_of_them_are_there(server: SidecarThr
 
 
 def test_what_a_goal_left_is_found_in_other_words(server: SidecarThread, browser: Browser) -> None:
-    """By the turn that taught it, among the newest; where there are older ones, none is denied. Seen to fail when it was
-    looked for by the words of the goal alone."""
+    """By the turn that taught it, among the newest; where there are older ones, none is denied. Seen to fail when it
+    was looked for by the words of the goal alone."""
     report = goal_pb.GoalReport(report_id="r", goal_id="g", objective="Ship what was packed", turn_id="t")
     left = memory_pb.Memory(id="l", content="Zebras wear stripes.", source_turn_ids=["t"])
     answers = {

@@ -61,8 +61,8 @@ def test_an_open_turn_grows_until_it_ends(tmp_path: Path, browser: Browser) -> N
 
 
 def test_a_long_turn_stays_live(tmp_path: Path, browser: Browser) -> None:
-    """It is opened at its begin, and follows what happens all the same; its latest entries are one click away, and links
-    lead to entries beyond the first page. Seen to fail when only a turn that was read to its end was watched."""
+    """It is opened at its begin, and follows what happens all the same; its latest entries are one click away, and
+    links lead to entries beyond the first page. Seen to fail when only a turn that was read to its end was watched."""
     with door(tmp_path, {"limits__http_requests_per_second": "1000"}) as server, thinking(server) as stub:
         stub.StartTurn(pb.StartTurnRequest(turn_id="t", session_id="s", task="Count"), timeout=60)
         events = [called("sql", f"SELECT {number}", str(number), f"e{number}") for number in range(450)]

@@ -107,8 +107,8 @@ _NUMBERS = "[...document.querySelectorAll('.entry > .number')].map((one) => Numb
 
 
 def test_what_comes_after_a_turns_end_is_shown(browser: Browser, server: SidecarThread) -> None:
-    """A reflection that was in progress, the summary, and what followed once it was learned. Seen to fail when the watch
-    ended with the turn: all three were there after a reload only."""
+    """A reflection that was in progress, the summary, and what followed once it was learned. Seen to fail when the
+    watch ended with the turn: all three were there after a reload only."""
     page = watching(browser, server, "/turns/t", {"GetTurn": record(BEGUN)})
     ended = record(BEGUN, pb.TURN_STATE_FINISHED, outcome=1)
     answer(page, {"GetTurn": ended})
@@ -137,7 +137,7 @@ def test_an_abandoned_turn_says_so(browser: Browser, server: SidecarThread) -> N
 
 
 def test_what_was_missed_is_read_before_what_comes_next(browser: Browser, server: SidecarThread) -> None:
-    """An entry that does not follow the last one. Seen to fail when it was appended: there was a hole that nothing named."""
+    """An entry that does not follow the last one. Seen to fail when it was appended: nothing named the hole."""
     page = watching(browser, server, "/turns/t", {"GetTurn": record(BEGUN)})
     page.until("document.querySelectorAll('.entry').length === 4")
     more = [entry(number, called("sql", f"SELECT {number}", str(number))) for number in (5, 6, 7)]
@@ -174,10 +174,7 @@ def test_what_followed_stands_at_its_own_failure(browser: Browser, server: Sidec
     answers.follow_ups.append(after)
     page = answered(browser, server, "/turns/t", {"GetTurn": answers})
     shows(page, "what followed")
-    followed = (
-        "[...document.querySelectorAll('.entry')].filter((one) => one.innerText.includes('what followed')).length"
-    )
-    assert page.value(followed) == 1
+    assert sum("what followed" in text for text in texts(page, ".entry")) == 1
 
 
 def test_a_result_that_tells_of_a_failure_is_marked(browser: Browser, server: SidecarThread) -> None:
@@ -190,15 +187,14 @@ def test_a_result_that_tells_of_a_failure_is_marked(browser: Browser, server: Si
 
 
 def test_a_filter_answers_under_traffic(browser: Browser, server: SidecarThread) -> None:
-    """Each page takes the sidecar longer than entries are apart. Seen to fail when a new question ended the one before."""
-    turns = [
-        pb.Turn(turn_id=f"t{number}", session_id="s", task=f"Task {number}", is_shadow=True) for number in range(3)
-    ]
+    """Each page takes the sidecar longer than entries are apart. Seen to fail when a question ended the last."""
+    turns = [pb.Turn(turn_id=f"t{number}", session_id="s", task="Task", is_shadow=True) for number in range(3)]
     page = watching(browser, server, "/turns", {"ListTurns": pb.ListTurnsResponse(turns=turns)})
     page.value(
         "void (() => { const asked = window.fetch; window.fetch = (url, options) => {"
         "if (!String(url.url ?? url).endsWith('/ListTurns')) return asked(url, options);"
-        "return new Promise((done, fail) => { options.signal?.addEventListener('abort', () => fail(options.signal.reason));"
+        "return new Promise((done, fail) => {"
+        "options.signal?.addEventListener('abort', () => fail(options.signal.reason));"
         "setTimeout(() => done(asked(url, options)), 1_500) }) } })()"
     )
     frame = json.dumps(framed_entry(entry(1, started(task="x"), "other")))

@@ -1,4 +1,4 @@
-"""*Now* says what somebody should look at: what the sidecar finds, which doctor says of it too, and what the page sees."""
+"""*Now* says what somebody should look at: what the sidecar finds, as doctor says it too, and what the page sees."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -78,8 +78,8 @@ FOUND: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", FOUND)
 def test_each_finding_of_doctor_is_there(page: Page, name: str) -> None:
-    """Word by word, but for the address and the time, and as bad as there. Seen to fail when the page had findings of its
-    own: a cap that refuses and is half used, or a model that nobody reaches, was *all well*."""
+    """Word by word, but for the address and the time, and as bad as there. Seen to fail when the page had findings of
+    its own: a cap that refuses and is half used, or a model that nobody reaches, was *all well*."""
     told = info(**FOUND[name])
     answer(page, {"GetServerInfo": told})
     go(page, "/nowhere")

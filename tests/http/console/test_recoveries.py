@@ -181,7 +181,7 @@ def shown(browser: Browser, server: SidecarThread, **fields: Any) -> Page:
 def test_a_lift_says_what_it_means_beside_the_gates(
     browser: Browser, server: SidecarThread, lift: float, low: float, high: float, said: str
 ) -> None:
-    """By the interval that holds however often it is looked at. Seen to fail when the narrower one of one look decided."""
+    """By the interval that holds however often it is looked at. Seen to fail when that of one look decided."""
     sure = memory_pb.LiftInterval(low=low, high=high)
     once = memory_pb.LiftInterval(low=lift - 0.01, high=lift + 0.01)
     lifted: dict[str, Any] = {"lift": lift, "interval": once, "interval_at_any_look": sure}
@@ -212,8 +212,8 @@ def test_a_lift_has_a_colour_once_it_is_known_at_any_look(browser: Browser, serv
 
 
 def test_what_is_counted_is_what_is_drawn(browser: Browser, server: SidecarThread) -> None:
-    """What does not count is drawn faint, is named in the table, and is told beside each count; a try after other advice
-    counts for no move. Seen to fail while all dots looked alike: they contradicted the counts and the reason."""
+    """What does not count is drawn faint, is named in the table, and is told beside each count; a try after other
+    advice counts for no move. Seen to fail while all dots looked alike: they contradicted the counts and the reason."""
     own, other = "a" * 32, "b" * 32
     moved = move(own, "SHOW TABLES", tries=3, worked=2, advised_tries=3, advised_worked=1, is_suspended=True)
     moved.reason = "suspended: it failed twice in succession after it was told, by the tries that count; …"
@@ -249,9 +249,8 @@ def test_what_is_counted_is_what_is_drawn(browser: Browser, server: SidecarThrea
     shows(page, "worked in 2 of 3; 1 more does not count")
     shows(page, "worked in 1 of 3; 1 more does not count")
     shows(page, "Faint: does not count.")
-    kinds = page.value(
-        "[...document.querySelectorAll('svg.tries circle')].map((one) => one.getAttribute('class').split(' ').filter(Boolean))"
-    )
+    dots = page.value("[...document.querySelectorAll('svg.tries circle')].map((one) => one.getAttribute('class'))")
+    kinds = [dot.split() for dot in dots]
     counted = [kind for kind in kinds if "uncounted" not in kind]
     for advised, tally in ((False, (2, 3)), (True, (1, 3))):
         drawn = [kind for kind in counted if ("advised" in kind) == advised]

@@ -73,8 +73,8 @@ def places(filled: Filled) -> dict[str, str]:
 
 def test_every_screen_can_be_read_by_everybody(page: Page, filled: Filled) -> None:
     """Narrow and wide, dark and light, with what is folded open: what is promised is there, nothing is wider than the
-    page, axe finds nothing, and neither the page nor its policy has anything to complain of. The title names the screen.
-    Seen to fail with grey text, and with a table that does not break its words."""
+    page, axe finds nothing, and neither the page nor its policy has anything to complain of. The title names the
+    screen. Seen to fail with grey text, and with a table that does not break its words."""
     said = len(page.told())
     titles = set()
     for place, text in places(filled).items():
@@ -86,7 +86,8 @@ def test_every_screen_can_be_read_by_everybody(page: Page, filled: Filled) -> No
             page.looks(width, dark=dark)
             assert (place, width, overflow(page)) == (place, width, 0)
             assert (place, width, dark, violations(page)) == (place, width, dark, [])
-    assert page.told()[said:] == []
+    # That a goal's reflection is no memory is an answer that the browser notes.
+    assert [line for line in page.told()[said:] if "(Not Found)" not in line] == []
     assert len(titles) == len(places(filled)) - 1  # two of them are lists of turns
     assert all(title.endswith(" – Sidemirror") for title in titles)
 
@@ -242,8 +243,8 @@ _FOCUSABLE = "main a[href], main button, main input, main select, main summary, 
 
 
 def test_the_keyboard_reaches_everything_on_every_screen(page: Page, filled: Filled) -> None:
-    """By Tab alone, each in its turn and with an outline; every fold is opened by Enter where it is met. Seen to fail with
-    a heading of a fold that is a `div`."""
+    """By Tab alone, each in its turn and with an outline; every fold is opened by Enter where it is met. Seen to fail
+    with a heading of a fold that is a `div`."""
     page.looks()
     for place, text in places(filled).items():
         go(page, "/nowhere" if place != "/nowhere" else "/now")
@@ -300,8 +301,8 @@ def test_the_scope_is_changed_by_the_keyboard(page: Page) -> None:
 
 
 def test_the_commands_are_what_a_shell_takes(page: Page, filled: Filled, tmp_path: Path) -> None:
-    """On every screen: a shell hands grpcurl one JSON that fits the call's request, and *Copy* has the same text. Seen to
-    fail with a quote in an id that ended the word."""
+    """On every screen: a shell hands grpcurl one JSON that fits the call's request, and *Copy* has the same text. Seen
+    to fail with a quote in an id that ended the word."""
     page.looks()
     stub = tmp_path / "grpcurl"
     stub.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
