@@ -53,7 +53,8 @@ def with_earlier(results: Results, earlier: Results, measures: Sequence[str], co
 def table(results: Results) -> str:
     """A table for each measure, and what Sidemirror has not won."""
     absent = [f"- {name}: {why}" for name, why in results.absent.items()]
-    return "\n\n".join([*_tables(results), "\n".join(_unwon(results)), "\n".join(["**Not run**", "", *absent])])
+    missing = ["\n".join(["**Not run**", "", *absent])] if absent else []
+    return "\n\n".join([*_tables(results), "\n".join(_unwon(results)), *missing])
 
 
 def _tables(results: Results) -> Iterator[str]:

@@ -50,8 +50,7 @@ def with_only(machine: Bare, *programs: str) -> None:
 
 @pytest.mark.slow("a root file system is made, and wheels are built and installed")
 def test_the_wheels_serve_and_a_turn_is_told_of(tmp_path: Path) -> None:
-    """Seen to fail when the server's wheel does not name grpcio among what it needs: on a developer's machine it is
-    there."""
+    """What a wheel needs and does not name is there on a developer's machine, and is not here."""
     dist = released("python", tmp_path / "dist")
     with bare(tmp_path, "python3", "python3-venv") as machine:
         with_only(machine, "python3")
@@ -66,10 +65,10 @@ def test_the_wheels_serve_and_a_turn_is_told_of(tmp_path: Path) -> None:
             try:
                 served = Serving(process)
                 served.wait_until_serving()
-                at = {"SIDEMIRROR_ADDRESS": served.address}
-                printed = machine.run("/opt/agent/bin/python", "agent.py", **at)
+                at = served.address
+                printed = machine.run("/opt/agent/bin/python", "agent.py", SIDEMIRROR_ADDRESS=at)
                 assert "[reflection] " in printed
-                told = machine.run("/opt/agent/bin/sidemirror", "turns", "list", **at)
+                told = machine.run("/opt/agent/bin/sidemirror", "turns", "list", SIDEMIRROR_ADDRESS=at)
                 assert "count the orders" in told, told
             finally:
                 code = served.stop()
@@ -143,7 +142,6 @@ def test_the_crates(beside: Sidecar, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_the_maven_repository(beside: Sidecar, tmp_path: Path) -> None:
-    """Seen to fail when the release has no POM of the contract."""
     need("mvn", "java")
     dist = released("java", tmp_path / "dist")
     with bare(tmp_path, "openjdk-17-jdk-headless", "maven") as machine:

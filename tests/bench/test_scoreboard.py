@@ -147,8 +147,19 @@ def test_the_page_names_each_measure_as_the_command_does() -> None:
     assert re.findall(r"^\*\*[^*]+\*\* \(`(?:--only )?(\w+)`\)\.", told, re.MULTILINE) == list(MEASURES)
 
 
-def test_the_page_has_the_committed_table() -> None:
-    assert results.table(results.read(COMMITTED / "first.json")) in (ROOT / "docs/scoreboard.md").read_text("utf-8")
+def test_the_page_has_the_committed_tables() -> None:
+    page = (ROOT / "docs/scoreboard.md").read_text("utf-8")
+    assert results.table(results.read(COMMITTED / "first.json")) in page
+    assert results.table(results.read(COMMITTED / "recorded.json")) in page
+
+
+def test_the_page_says_what_differs_in_the_second_run() -> None:
+    """Both are whole: each cell of one is in the other."""
+    first, second = (results.read(COMMITTED / f"{name}.json") for name in ("first", "second"))
+    cells = [{(one.row, one.contender) for one in run.cells} for run in (first, second)]
+    assert cells[0] == cells[1]
+    assert {row for row, _ in cells[0]} == set(ROWS) - RECORDED - PUBLIC
+    assert results.differences(first, second) in (ROOT / "docs/scoreboard.md").read_text("utf-8")
 
 
 def test_the_page_has_the_committed_figures_as_bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
