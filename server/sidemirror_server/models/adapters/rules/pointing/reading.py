@@ -1,8 +1,10 @@
 """An answer beside its record, read once: what mechanisms share."""
 
+import itertools
 import re
 from functools import cached_property
 
+from sidemirror_server.models.adapters.rules.pointing.facts import Facts, Value, typed
 from sidemirror_server.models.adapters.rules.pointing.record import DataField, Item, Record
 from sidemirror_server.models.adapters.rules.pointing.texts import (
     Figure,
@@ -39,7 +41,8 @@ class Reading:
     """One answer and its record."""
 
     def __init__(self, evidence: Evidence, answer: str) -> None:
-        self.answer = answer[:_READ_CHARS]
+        # Some agents write the two signs of an escaped line break: as long as one that is written with a space.
+        self.answer = answer[:_READ_CHARS].replace("\\n", " \n")
         self.record = Record(evidence)
 
     @cached_property
@@ -54,6 +57,29 @@ class Reading:
     def said(self) -> frozenset[float]:
         """Every number that the answer has."""
         return frozenset(number.value for number in numbers(self.answer, spelled=True))
+
+    @cached_property
+    def said_in_order(self) -> list[float]:
+        """The numbers of the answer, as they stand."""
+        return [number.value for number in numbers(self.answer)]
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What is on record, as rows."""
+        return Facts(self.record)
+
+    @cached_property
+    def given(self) -> frozenset[Value]:
+        """Every value that the answer gives, and the short texts of the record that it has."""
+        texts = (value for value in self.facts.places if value[0] == "text" and str(value[1]) in self.folded)
+        return frozenset((*(value for value, *_ in typed(self.answer)), *texts))
+
+    @cached_property
+    def asked(self) -> frozenset[Value]:
+        """Every value that the request has."""
+        folded = self.record.request.casefold()
+        texts = (value for value in self.facts.places if value[0] == "text" and str(value[1]) in folded)
+        return frozenset((*(value for value, *_ in typed(self.record.request)), *texts))
 
     @cached_property
     def requested(self) -> frozenset[float]:
@@ -96,7 +122,7 @@ class Reading:
                 return True
             if number.unit == "%" and any(same(one / two * 100, value, number.places) for two in known[:60]):
                 return True
-        return any(same(total, value) for total in self._sums)
+        return any(same(total, value, max(number.places, 0)) for total in self._sums)
 
     def can_be(self, number: Figure) -> bool:
         """Whether the number stands on record, or two numbers come to it."""
@@ -104,12 +130,19 @@ class Reading:
 
     @cached_property
     def _sums(self) -> list[float]:
-        by_key: dict[tuple[tuple[str, ...], str], float] = {}
-        for field in self.record.fields:
-            if isinstance(field.value, float):
-                place = (field.item.path, field.key)
-                by_key[place] = by_key.get(place, 0.0) + field.value
-        return list(by_key.values())
+        """Of each column of the record its sum, its mean and how far it reaches, and how many rows it has."""
+        columns: dict[tuple[object, str], list[float]] = {}
+        for row in self.facts.rows:
+            for cell in row.cells:
+                for _, value in cell.values:
+                    if isinstance(value, float):
+                        columns.setdefault((row.group, cell.key), []).append(value)
+        found = []
+        for values in columns.values():
+            found += [sum(values), sum(values) / len(values), max(values) - min(values), float(len(values))]
+            found += [one + two for one, two in itertools.pairwise(values)]
+            found += [*itertools.accumulate(values), *itertools.accumulate(reversed(values))]
+        return found
 
     def about(self, sentence: Spoken, fields: list[DataField]) -> list[DataField]:
         """Those of the fields whose item the sentence names; else those whose item is named shortly before; else all.

@@ -1,0 +1,139 @@
+"""Finds parts of the request of which the answer says nothing, though the record has something on them."""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from sidemirror_server.models.adapters.rules.pointing.point import Point
+from sidemirror_server.models.adapters.rules.pointing.reading import Reading
+from sidemirror_server.models.adapters.rules.pointing.record import DataField
+from sidemirror_server.models.adapters.rules.pointing.texts import name_words, stem, words_of
+
+_FIX = "Answer this part too."
+_REASON = "The answer leaves out this part of the request, and the record has something on it."
+_REQUEST_CHARS = 1_200
+_SENTENCE = re.compile(r"(?<=[.?!])\s+|\n+")
+_SPLIT = re.compile(r"(?:,? and(?: then| also)?|[,;:(]|,? plus|,? but|- )\s", re.IGNORECASE)
+_SAID_ASIDE = re.compile(
+    r"\b(?:because|since (?!when)|I['’](?:m|ve|d|ll)|I (?:am|was|have|had|think|guess|already|changed|sold|promised|don)|"
+    r"we(?:['’]ve| have|['’]re| are| were)|don['’]t|do not|no need|only|just|thanks?|hi|hello|hey|sorry|today is|"
+    r"the (?:customer|driver|client) (?:is|says)|if)\b",
+    re.IGNORECASE,
+)
+# A sentence that asks: the words before it and what it tells of the user are no parts.
+_ASKS = re.compile(
+    r"\?|^\W{0,3}(?:(?:also|then|and|please|now|ok|okay|so|finally),? ){0,2}(?:tell|give|show|list|find|get|check|compare|add|send|"
+    r"write|rename|change|update|summari[sz]e|describe|say|explain|count|flag|include|need|what|which|who|whose|when|where|how|"
+    r"why|is|are|does|do|did|can|could|will|has|have|rank|calculate|create|put|move|set|for \w+)\b"
+    r"|\bI (?:need|want|would like)\b|\b(?:tell|give|show|send) me\b|:",
+    re.IGNORECASE,
+)
+_ABOUT_ME = re.compile(r"\b(?:my|I|we|our|it|he|she|they) (?:\w+ ){0,3}(?:is|am|are|was|were|has|have|had|says?|said|lost)\b", re.IGNORECASE)
+_EMPTY = frozenset(
+    map(
+        stem,
+        "tell give show want know please need check also what which when where who whose how why many much long me us "
+        "can could would do does did is are get got find look let make sure say see like thing things two three one "
+        "both them it there here any some each every then than still right now really exactly exact quick quickly "
+        "today tomorrow yesterday list name names number numbers detail details info information answer question "
+        "have has had use used way time last latest next new old first good best okay work works going go put take "
+        "come back anything something everything else more less before after since until once about help thank "
+        "over too myself everywhere overall compare summary summarise summarize date day week month year report".split(),
+    )
+)
+_PREFIX = 5
+_NAME_CHARS = 40
+
+
+class _Part(msgspec.Struct, frozen=True):
+    text: str
+    words: frozenset[str]
+
+
+def left_out(reading: Reading) -> Iterator[Point]:
+    """Finds the parts of a request whose words the answer has none of, while it speaks of the other parts. The record
+    has a value under that part's words, or the thing that the part names, and the answer does not give it."""
+    request = reading.record.request[:_REQUEST_CHARS]
+    if not reading.record.calls or "?" in reading.answer or len(reading.record.request) > _REQUEST_CHARS:
+        return
+    parts = list(_parts(request))
+    if len(parts) < 2:
+        return
+    said = frozenset(name_words(reading.answer))
+    missing = []
+    for part in parts:
+        own = part.words - {word for other in parts if other is not part for word in other.words}
+        if own and not any(_in(word, said) for word in own):
+            missing.append((part, own))
+    if len(missing) > len(parts) / 2:
+        return
+    for part, own in missing:
+        found = _on_record(reading, own)
+        if found:
+            yield Point("missing_critical_information", "", found if found in part.text else part.text, _REASON, _FIX)
+            return
+
+
+def _parts(request: str) -> Iterator[_Part]:
+    for sentence in _SENTENCE.split(request):
+        if not _ASKS.search(sentence):
+            continue
+        for piece in _SPLIT.split(sentence):
+            text = piece.strip(" .?!,;:()-")
+            words = frozenset(word for word in words_of(text.replace("_", " ")) if word not in _EMPTY and len(word) > 2)
+            if words and not _SAID_ASIDE.match(text) and not _ABOUT_ME.match(text):
+                yield _Part(text, words)
+
+
+def _in(word: str, said: frozenset[str]) -> bool:
+    if word in said:
+        return True
+    begin = word[:_PREFIX]
+    return len(word) >= 4 and any(other.startswith(begin) or (len(other) >= 4 and word.startswith(other)) for other in said)
+
+
+def _on_record(reading: Reading, words: frozenset[str]) -> str:
+    """A value that the record has under these words and that the answer does not give; empty if there is none."""
+    if not words:
+        return ""
+    folded = reading.folded
+    for field in reading.record.fields:
+        name = frozenset(field.name)
+        if not any(_in(word, name) for word in words) or field.value is None or isinstance(field.value, bool):
+            continue
+        if not _is_given(field, folded):
+            return field.quote
+    for item in reading.record.items:
+        texts = [field for field in item.fields if isinstance(field.value, str) and len(field.value) <= _NAME_CHARS]
+        named = next((field for field in texts if words <= frozenset(name_words(str(field.value)))), None)
+        if named is not None and not any(_is_given(field, folded) for field in item.fields if field.value is not None):
+            return named.quote
+    for call in reading.record.worked:
+        fields = [field for item in call.items for field in item.fields if isinstance(field.value, str | float)]
+        if words & call.name_words and call.is_json and fields and not any(_is_given(one, folded) for one in fields):
+            return fields[0].quote
+    for call in reading.record.calls:
+        for line in call.text.splitlines()[:200]:
+            if len(line) < 300 and not call.is_json and any(map(str.isdigit, line)):
+                has = frozenset(words_of(line))
+                if sum(_in(word, has) for word in words) >= min(2, len(words)):
+                    values = [one for one in re.findall(r"\d[\d.,:]*\d|\d", line)]
+                    if values and not any(one in folded for one in values):
+                        return line.strip()
+    return ""
+
+
+def _is_given(field: DataField, folded: str) -> bool:
+    """Whether the answer has a word or a number of the value."""
+    value = f"{field.value:g}" if isinstance(field.value, float) else str(field.value)
+    if isinstance(field.value, float):
+        spelled = _SPELLED.get(value, "\0")
+        return value in folded or f"{field.value:,.0f}" in folded or spelled in folded
+    found = [word for word in re.findall(r"\w{2,}", value.casefold()) if len(word) > 2 or word.isdigit()]
+    return not found or any(word in folded for word in found)
+
+
+_SPELLED = dict(
+    zip(map(str, range(13)), "zero one two three four five six seven eight nine ten eleven twelve".split(), strict=True)
+)
