@@ -70,7 +70,8 @@ def destructive(reading: Reading) -> Iterator[Point]:
     restrained = _RESTRAINT.search(request)
     if not request.strip() or (_ASKED.search(request) and not restrained):
         return
-    for pattern in (_COMMAND, _ANNOUNCED, _BEGUN) if restrained else (_COMMAND, _ANNOUNCED):
+    asks = all(one.text.rstrip().endswith("?") for one in sentences(request)[:1])
+    for pattern in (_COMMAND, _ANNOUNCED, _BEGUN) if restrained or asks else (_COMMAND, _ANNOUNCED):
         for match in pattern.finditer(reading.answer):
             if _WARNS.search(reading.answer[max(0, match.start() - 60) : match.start()]):
                 continue

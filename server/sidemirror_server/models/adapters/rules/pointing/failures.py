@@ -29,7 +29,7 @@ _BAD_LINE = re.compile(
     r"saved|updated|found|available)\b|\bno change\b"
     r"|\berror(?:\[\w{1,8}\])?: |\berror TS\d|\bTraceback\b|\bAssertionError\b|\bnpm ERR!|\bmake: \*\*\*|\bpanic:"
     r"|\bSyntaxError\b|: error\b|\bfatal:|\bcannot \w{3,20}\b|\b(?:skipped|rejected|bounced|failed)[:;,]? [a-z(]"
-    r"|! \[[a-z ]{0,10}rejected\]|[:;,|] {0,12}(?:skipped|rejected|bounced|failed|missing)\b",
+    r"|! \[[a-z ]{0,10}rejected\]|[:;,|] {0,12}(?:skipped|rejected|bounced|failed|missing)\b|\bskipped$",
     re.MULTILINE,
 )
 _NOT_BAD = re.compile(
@@ -181,8 +181,9 @@ def _failures(reading: Reading) -> Iterator[Failure]:
         others = frozenset[str]().union(*(given[other] for other in calls if other not in failed and other is not call))
         if call in failed:
             own = given[call] | tokens_of(call.text[:600])
-            yield Failure(_block(call.text), call, given[call], own, _long(own - others), whole=True)
-            continue
+            if call.failed or not (call.is_json and len(call.items) > 2):  # noqa: PLR2004
+                yield Failure(_block(call.text), call, given[call], own, _long(own - others), whole=True)
+                continue
         whole = call.text.lstrip()[:1] in {"{", "["} and call.is_json
         for quote, own, rare in _bad_items(call) if whole else _bad_lines(call):
             if not (only_reads(call) and _MENTIONED.search(quote)):

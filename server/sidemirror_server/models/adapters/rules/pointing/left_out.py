@@ -18,7 +18,7 @@ _SPLIT = re.compile(r"(?:,? and(?: then| also)?|[,;:(]|,? plus|,? but|- )\s", re
 _SAID_ASIDE = re.compile(
     r"\b(?:because|since (?!when)|I['’](?:m|ve|d|ll)|I (?:am|was|have|had|think|guess|already|changed|sold|promised|don)|"
     r"we(?:['’]ve| have|['’]re| are| were)|don['’]t|do not|no need|only|just|thanks?|hi|hello|hey|sorry|today is|"
-    r"the (?:customer|driver|client) (?:is|says)|if)\b",
+    r"the (?:customer|driver|client) (?:is|says)|if|otherwise|yes|no)\b",
     re.IGNORECASE,
 )
 # A sentence that asks: the words before it and what it tells of the user are no parts.
@@ -26,10 +26,12 @@ _ASKS = re.compile(
     r"\?|^\W{0,3}(?:(?:also|then|and|please|now|ok|okay|so|finally),? ){0,2}(?:tell|give|show|list|find|get|check|compare|add|send|"
     r"write|rename|change|update|summari[sz]e|describe|say|explain|count|flag|include|need|what|which|who|whose|when|where|how|"
     r"why|is|are|does|do|did|can|could|will|has|have|rank|calculate|create|put|move|set|for \w+)\b"
-    r"|\bI (?:need|want|would like)\b|\b(?:tell|give|show|send) me\b|:",
+    r"|\bI (?:need|want|would like)\b|\b(?:tell|give|show|send) me\b",
     re.IGNORECASE,
 )
 _ABOUT_ME = re.compile(r"\b(?:my|I|we|our|it|he|she|they) (?:\w+ ){0,3}(?:is|am|are|was|were|has|have|had|says?|said|lost)\b", re.IGNORECASE)
+# More than one word, or a name that is made up.
+_THING = re.compile(r"\S \S|^[^@\s]{0,30}[\w][-_.][\w][^@\s]{0,30}$|^[A-Z][a-z]{3,20}$")
 _EMPTY = frozenset(
     map(
         stem,
@@ -82,7 +84,7 @@ def _parts(request: str) -> Iterator[_Part]:
         for piece in _SPLIT.split(sentence):
             text = piece.strip(" .?!,;:()-")
             words = frozenset(word for word in words_of(text.replace("_", " ")) if word not in _EMPTY and len(word) > 2)
-            if words and not _SAID_ASIDE.match(text) and not _ABOUT_ME.match(text):
+            if words and _THING.search(text) and not _SAID_ASIDE.match(text) and not _ABOUT_ME.match(text):
                 yield _Part(text, words)
 
 

@@ -1,5 +1,6 @@
 """Finds numbers and days that stand nowhere on record, where the record has one that was meant."""
 
+import re
 from collections.abc import Iterator
 
 from sidemirror_server.models.adapters.rules.pointing.facts import Cell, Row, aligned, marks, typed
@@ -17,6 +18,11 @@ _DIGITS, _DIGITS_BESIDE = 4, 3
 _LEAST, _OTHERS = 1.0, 0.7
 # How far the number of the row may lie from the one that is said.
 _RATIO = 2.0
+_SUMMED = re.compile(
+    r"\b(?:total\w{0,4}|altogether|in all|overall|together|for the year|average\w{0,3}|mean|sum|combined|net\w{0,3}|across|"
+    r"difference|more|less|fewer|left|remain\w{0,3}|save\w{0,2}|per)\b",
+    re.IGNORECASE,
+)
 
 
 def misread(reading: Reading) -> Iterator[Point]:
@@ -53,7 +59,7 @@ def _alike(reading: Reading, sentence: Spoken, number: Figure) -> Cell | None:
                 for scale in _SCALES:
                     other = f"{value * scale:.{number.places}f}"
                     if len(other) == len(digits) and other != digits and distance_at_most_one(digits, other):
-                        if count >= _DIGITS or (row.words | cell.name) & said:
+                        if count >= _DIGITS or sorted(digits) == sorted(other) or (row.words | cell.name) & said:
                             found[value] = cell
     told = [value for value in found if any(_shown(value, one) for one in reading.said)]
     return next(iter(found.values())) if len(found) == 1 and not told else None
@@ -65,6 +71,8 @@ def _shown(value: float, said: float) -> bool:
 
 def _of_row(reading: Reading, sentence: Spoken, number: Figure) -> Cell | None:
     begin, end = clause_of(sentence.text, number.start, number.end)
+    if _SUMMED.search(sentence.text):
+        return None
     kind = next((kind for _, kind, start, _ in typed(sentence.text) if start == number.start), "number")
     mine = marks((("number", number.value),))
     for text in (sentence.text[begin:end], sentence.text):

@@ -9,7 +9,7 @@ from sidemirror_server.models.adapters.rules.pointing.days import days
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
 from sidemirror_server.models.adapters.rules.pointing.record import DataField, Item
-from sidemirror_server.models.adapters.rules.pointing.texts import Spoken, numbers, stem
+from sidemirror_server.models.adapters.rules.pointing.texts import Spoken, numbers, stem, words_of
 
 _PRICE = "price cost fare amount total fee charge"
 _TIME = "duration time latency ms seconds took elapsed minutes hours runtime p50 p95 p99"
@@ -65,7 +65,7 @@ _TREND = re.compile(
 _UP = re.compile(r"increased|rose|grew|climbed|up|jumped|gained|risen|grown", re.IGNORECASE)
 _LIMITED = re.compile(
     r"\b(?:that|which|among|within|under|available|one of|second|third|next|nonstop|non-stop|direct|with|"
-    r"for|in|so far|excluding|except)\b",
+    r"for|in|so far|excluding|except|per|average|growth|ratio)\b",
     re.IGNORECASE,
 )
 _STATES = re.compile(r"\b(?:is|are|was|were|has|have|had|comes?|came|leads?)\b", re.IGNORECASE)
@@ -186,7 +186,7 @@ def _compared(reading: Reading, sentence: Spoken, match: re.Match[str], word: _W
         ones, others = ([item for item in group if _named(item, group, text)] for text in (left, right[:80]))
         if len(ones) != 1 or len(others) != 1 or ones[0] is others[0]:
             continue
-        values = _values([*ones, *others], word, sentence)
+        values = _values([*ones, *others], word, _spoken(match[0]) if match[1].casefold() in {"more", "less"} else sentence)
         if values is None or values[0][0] == values[1][0]:
             continue
         if (values[0][0] < values[1][0]) is not word.least:
@@ -194,6 +194,10 @@ def _compared(reading: Reading, sentence: Spoken, match: re.Match[str], word: _W
             reason = "The record has it the other way round."
             yield Point("wrong_fact", quote, _both(values[0][1], values[1][1]), reason, _FIX)
             return
+
+
+def _spoken(text: str) -> Spoken:
+    return Spoken(text, 0, frozenset(words_of(text)))
 
 
 def _both(one: DataField, other: DataField) -> str:
@@ -212,7 +216,13 @@ def _extreme(reading: Reading, sentence: Spoken, match: re.Match[str], word: _Wo
         sentence.text[max(0, match.start() - 16) : match.start()]
     ):
         return
-    for group in (group for group in _groups(reading) if len(group) <= most):
+    before = reading.answer[max(0, sentence.start - 200) : sentence.start]
+    for group in _groups(reading):
+        if most == 2 and len(group) > most and re.search(r"\bof the two\b", sentence.text):  # noqa: PLR2004
+            said = (before + sentence.text).casefold()
+            group = [item for item in group if _named(item, group, said)]  # noqa: PLW2901
+        if len(group) > most:
+            continue
         named = [item for item in group if _named(item, group, sentence.text.casefold())]
         if len(named) != 1:
             continue

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+from sidemirror_server.models.adapters.rules.pointing.counts import counts
 from sidemirror_server.models.adapters.rules.pointing.destructive import destructive
 from sidemirror_server.models.adapters.rules.pointing.done import done
 from sidemirror_server.models.adapters.rules.pointing.identities import identities
@@ -10,6 +11,7 @@ from sidemirror_server.models.adapters.rules.pointing.misread import misread
 from sidemirror_server.models.adapters.rules.pointing.order import order
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
+from sidemirror_server.models.adapters.rules.pointing.sequences import sequences
 from sidemirror_server.models.adapters.rules.pointing.states import states
 from sidemirror_server.models.adapters.rules.pointing.sums import sums
 from sidemirror_server.models.adapters.rules.pointing.swapped import swapped
@@ -28,6 +30,8 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "totals": totals,
     "weekdays": weekdays,
     "order": order,
+    "sequences": sequences,
+    "counts": counts,
     "swapped": swapped,
     "misread": misread,
     "states": states,

@@ -4,7 +4,7 @@ import itertools
 import re
 from functools import cached_property
 
-from sidemirror_server.models.adapters.rules.pointing.facts import Facts, Value, typed
+from sidemirror_server.models.adapters.rules.pointing.facts import Facts, Value, aligned, typed
 from sidemirror_server.models.adapters.rules.pointing.record import DataField, Item, Record
 from sidemirror_server.models.adapters.rules.pointing.texts import (
     Figure,
@@ -122,7 +122,7 @@ class Reading:
                 return True
             if number.unit == "%" and any(same(one / two * 100, value, number.places) for two in known[:60]):
                 return True
-        return any(same(total, value, max(number.places, 0)) for total in self._sums)
+        return any(same(total / scale, value / scale, number.places) for total in self._sums for scale in _scales(number))
 
     def can_be(self, number: Figure) -> bool:
         """Whether the number stands on record, or two numbers come to it."""
@@ -137,12 +137,19 @@ class Reading:
                 for _, value in cell.values:
                     if isinstance(value, float):
                         columns.setdefault((row.group, cell.key), []).append(value)
+                        for word in row.words & self.words:
+                            columns.setdefault((row.group, f"{cell.key}\0{word}"), []).append(value)
         found = []
         for values in columns.values():
             found += [sum(values), sum(values) / len(values), max(values) - min(values), float(len(values))]
             found += [one + two for one, two in itertools.pairwise(values)]
             found += [*itertools.accumulate(values), *itertools.accumulate(reversed(values))]
         return found
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """What the answer can be aligned by."""
+        return aligned(self.answer)
 
     def about(self, sentence: Spoken, fields: list[DataField]) -> list[DataField]:
         """Those of the fields whose item the sentence names; else those whose item is named shortly before; else all.
@@ -162,6 +169,12 @@ class Reading:
                     return True
             up = up.parent
         return False
+
+
+def _scales(number: Figure) -> tuple[float, ...]:
+    """What the number is told in: `4.40M` in millions."""
+    by = {"m": 1e6, "million": 1e6, "mn": 1e6, "k": 1e3, "thousand": 1e3, "bn": 1e9, "billion": 1e9}.get(number.unit, 1.0)
+    return (1.0,) if by == 1.0 else (1.0, by)
 
 
 def _has(item: Item | None, name: str) -> bool:

@@ -23,6 +23,7 @@ _LEAST, _OTHERS, _OWN, _FAR = 1.0, 0.7, 0.35, 0.5
 # How far two numbers of a column may lie from each other to be mistaken.
 _RATIO = 5.0
 _ID_CHARS, _TELLING = 5, 0.4
+_ROUNDED, _SCALES = 0.006, (1.0, 1e-3, 1e-6, 0.01, 100.0)
 
 
 def swapped(reading: Reading) -> Iterator[Point]:
@@ -111,9 +112,18 @@ def _of_row(
         row, cell = peers[ranked[0][1]]
         if not _is_named(value, group, row, near, near | far):
             continue
-        if cell.values and not cell.values & given and _is_like(value, cell, near):
+        if cell.values and not _is_given(cell, given) and _is_like(value, cell, near):
             found = cell
     return found
+
+
+def _is_given(cell: Cell, given: frozenset[Value]) -> bool:
+    """Whether the answer gives a value of the cell, numbers also rounded or in thousands and millions."""
+    if cell.values & given:
+        return True
+    said = [value for _, value in given if isinstance(value, float)]
+    have = [value for _, value in cell.values if isinstance(value, float)]
+    return any(abs(one * scale - other) <= _ROUNDED * other for one in have for other in said for scale in _SCALES)
 
 
 def _is_named(value: Value, group: Group, row: Row, near: frozenset[str], words: frozenset[str]) -> bool:
@@ -141,6 +151,8 @@ def _of_key(
 ) -> Cell | None:
     places = facts.places[value]
     own = [(row, cell) for row, cell in places if not cell.inherited]
+    if sum(kind == value[0] for (kind, _), *_ in typed(clause)) > 1:
+        return None
     if _COMPARES.search(clause):
         return None
     if len(own) != 1 or own[0][0].item is None or not own[0][1].name:
@@ -158,7 +170,7 @@ def _of_key(
                 found.setdefault(other.key, []).append(other)
         if found:
             (first, *more), = [*found.values()][:1]
-            return None if more or len(found) > 1 or first.values & given else first
+            return None if more or len(found) > 1 or _is_given(first, given) else first
     return None
 
 

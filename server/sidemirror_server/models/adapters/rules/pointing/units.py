@@ -19,7 +19,7 @@ second seconds|6e10 min mins minute minutes|3.6e12 h hr hrs hour hours|8.64e13 d
 1e12 tb tib terabyte terabytes|0.125 bit bits
 0 $ us$ usd dollar dollars|0 € eur euro euros|0 £ gbp pound pounds|0 ¥ jpy yen|0 chf|0 cent cents|0 inr rupee rupees|\
 0 pln zloty|0 czk|0 sek|0 nok|0 dkk|0 cad|0 aud|0 cny rmb yuan|0 krw|0 brl|0 mxn|0 zar|0 try|0 huf|0 sgd|0 hkd|0 nzd
-1 mg milligram milligrams|1e3 g gram grams|1e6 kg kilogram kilograms kilo kilos|453592 lb lbs pounds-weight|\
+0.001 µg ug mcg microgram micrograms|1 mg milligram milligrams|1e3 g gram grams|1e6 kg kilogram kilograms kilo kilos|453592 lb lbs pounds-weight|\
 1e9 t ton tons tonne tonnes|28350 oz ounce ounces
 1 mm millimeter millimetre millimeters millimetres|10 cm centimeter centimetre centimeters centimetres|1e3 m meter \
 metre meters metres|1e6 km kilometer kilometre kilometers kilometres|1609344 mi mile miles|304.8 ft foot feet|\
@@ -227,7 +227,7 @@ def _from_to(text: str, one: str, other: str) -> str:
     """The record's words from one quote to the other that stands next to it."""
     begin = text.find(one)
     end = text.find(other, begin)
-    return text[begin : end + len(other)] if 0 <= begin < end < begin + 300 else one
+    return text[begin : end + len(other)] if 0 <= begin < end < begin + 300 else other
 
 
 def _unit(number: Figure) -> _Unit | None:
