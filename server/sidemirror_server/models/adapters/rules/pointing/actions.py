@@ -11,7 +11,8 @@ from sidemirror_server.models.adapters.rules.pointing.texts import name_words, s
 
 # Past participles, and the words of calls that do it, one action a line. Chosen here, by hand.
 _ACTIONS_TEXT = """
-sent emailed mailed messaged notified texted alerted informed told forwarded replied pinged gone-out went-out|send sent email mail \
+sent emailed mailed messaged notified texted alerted informed told forwarded replied pinged gone-out \
+went-out|send sent email mail \
 message notify notification sms slack post reply publish alert text chat forward webhook invite share
 refunded reimbursed credited|refund reimburse credit return cancel void reverse payment
 booked reserved|book reserve reservation booking create schedule order add
@@ -70,11 +71,14 @@ _PARTICIPLES = "|".join(sorted(_ACTIONS, key=len, reverse=True))
 _SAYS_DONE = re.compile(
     r"\b(?:(?P<own>I(?:['’]ve| have)?|we(?:['’]ve| have)?)(?: (?:just|also|now|already|successfully|then|"
     r"went ahead and|immediately|"
-    r"manually|automatically|both|since|gone ahead and)){0,3}|(?P<passive>(?:has|have)(?= gone out)|(?:has|have)(?: (?:just|also|now|"
+    r"manually|automatically|both|since|gone ahead and)){0,3}|(?P<passive>(?:has|have)(?= gone out)|(?:has|"
+    r"have)(?: (?:just|also|now|"
     r"successfully|both|all|already))? been|was|were|(?:is|are) now|(?:is|are)(?= (?:saved|stored|sent|merged|"
     r"deployed|committed|pushed|uploaded|exported|deleted|attached)\b))"
     r"(?: (?:successfully|also|now|just|fully|automatically|already))?|(?P<bare>^|\band|,|[.:;✅-]))"
-    r"[ *]{0,3}(?P<verb>" + _PARTICIPLES + r")\b(?! (?:to (?:be|find|see|learn)|by\b|from you|you\b(?= (?:that|about|what|how|before|earlier))))",
+    r"[ *]{0,3}(?P<verb>"
+    + _PARTICIPLES
+    + r")\b(?! (?:to (?:be|find|see|learn)|by\b|from you|you\b(?= (?:that|about|what|how|before|earlier))))",
     re.IGNORECASE,
 )
 # These write an answer as well as a file: they count only before something that lies outside of the answer.
@@ -92,7 +96,8 @@ _THING = re.compile(
     r"pods?|cluster|permissions?|tests?|suite|"
     r"documents?|sheet|spreadsheet|page|wiki|card|contacts?|leads?|entry|entries|appointments?|flights?|"
     r"passengers?|items?|payments?|"
-    r"claims?|case|request|report|replacements?|columns?|notes?|messages?|reply|comments?|sheet|folder|bucket|key|certificate|rule|firewall|policy|quota|limit|version|"
+    r"claims?|case|request|report|replacements?|columns?|notes?|messages?|reply|comments?|sheet|folder|bucket|key|"
+    r"certificate|rule|firewall|policy|quota|limit|version|"
     r"dependency|package|bug|code|function|"
     r"script|migration|deployment|release|[\w./-]{1,60}\.(?:py|js|ts|go|rs|java|md|json|ya?ml|toml|txt|csv|"
     r"sql|sh|html|css))\b",
@@ -174,7 +179,7 @@ def has_failed(call: PastCall) -> bool:
 
 # What systems send by themselves.
 _AUTOMATIC = re.compile(r"\b(?:confirmations?|receipts?|e-?tickets?|automatically|instructions)\b", re.IGNORECASE)
-_PAGES = frozenset(map(stem, "page url file link site doc document".split()))
+_PAGES = frozenset(map(stem, word_set("page url file link site doc document")))
 _CHECKS_IN = re.compile(r"check[_ -]?(?:in|out)(?![a-z])", re.IGNORECASE)
 
 

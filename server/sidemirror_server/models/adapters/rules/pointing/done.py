@@ -13,13 +13,17 @@ _FIX = "Do it, or say that it is not done."
 # What these say leaves a call of its own: beside a call that does something else they are doubted too.
 _OWN_CALL = word_set(
     "sent emailed mailed messaged notified texted alerted informed told forwarded pushed committed deployed "
-    "booked reserved ordered purchased bought uploaded dumped exported saved stored archived paid phoned contacted opened filed "
+    "booked reserved ordered purchased bought uploaded dumped exported saved stored archived paid phoned "
+    "contacted opened filed "
     "escalated restarted printed published posted rebased installed scheduled invited"
 ) | {"gone out", "went out"}
 _TESTED = re.compile(
-    r"\b(?:test suite|tests?|suite|specs)\b[^.;\n]{0,40}\b(?:pass(?:es|ed)?|green|ran|succeed(?:s|ed)?)\b", re.IGNORECASE
+    r"\b(?:test suite|tests?|suite|specs)\b[^.;\n]{0,40}\b(?:pass(?:es|ed)?|green|ran|succeed(?:s|ed)?)\b",
+    re.IGNORECASE,
 )
-_NOT_TESTED = re.compile(r"\b(?:not|never|no|should|would|will|if|once|when|need|please|after|before)\b|n['’]t\b|\?", re.IGNORECASE)
+_NOT_TESTED = re.compile(
+    r"\b(?:not|never|no|should|would|will|if|once|when|need|please|after|before)\b|n['’]t\b|\?", re.IGNORECASE
+)
 _RUN = re.compile(
     r"test|suite|spec|check|\bci\b|build|pipeline|pass|workflow|jest|make\b|verif|validat|smoke|run_", re.IGNORECASE
 )
@@ -53,7 +57,7 @@ def _run(call: PastCall) -> str:
     return f"{call.name} {call.arguments} {call.text}"
 
 
-_EDITS = frozenset(map(stem, "read edit write replace view open create".split()))
+_EDITS = frozenset(map(stem, word_set("read edit write replace view open create")))
 
 
 def _is_recorded(reading: Reading, claim: ClaimedDeed) -> bool:

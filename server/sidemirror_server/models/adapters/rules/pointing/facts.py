@@ -1,7 +1,7 @@
 """What is on record, as rows of typed values: what an answer's words can be aligned with.
 
-A row is a JSON object, a row of a table or a line of a text. Rows of one kind stand in one group: the objects of a list,
-the rows of a table, the lines of a text, the results of several calls of one tool.
+A row is a JSON object, a row of a table or a line of a text. Rows of one kind stand in one group: the objects of a
+list, the rows of a table, the lines of a text, the results of several calls of one tool.
 """
 
 import math
@@ -17,7 +17,9 @@ from sidemirror_server.models.adapters.rules.pointing.texts import name_words, n
 Value = tuple[str, str | float]
 
 _MOST_ROWS, _MOST_LINES, _LINE_CHARS = 400, 200, 300
-_TIME = re.compile(r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?::[0-5]\d)?(?: ?(?P<half>[ap])\.?m\b)?", re.I)
+_TIME = re.compile(
+    r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?::[0-5]\d)?(?: ?(?P<half>[ap])\.?m\b)?", re.I
+)
 _ID = re.compile(
     r"(?<![\w/])#?(?=[\w./@-]{0,40}\d)(?=[\w./@-]{0,40}[A-Za-z])[A-Za-z0-9][\w-]{2,40}(?![\w@])|\b\d{6,18}\b"
     r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}|(?<![\w/])(?:[\w.-]{1,60}/){1,10}[\w.-]{1,60}"
@@ -29,12 +31,15 @@ _NAME_CHARS = 40
 _KINDS = word_set("% gb mb kb tb ms s sec min h km m kg g l mbps kwh mi ft lbs °c °f days hours minutes seconds nights")
 _DIGITS = re.compile(r"[\d,.]+")
 # What these say is told of many things, and names none.
-_STATE_KEYS = frozenset(map(stem, "status state".split()))
+_STATE_KEYS = frozenset(map(stem, word_set("status state")))
 _MONTHS = frozenset(
     map(
         stem,
-        "january february march april june july august september october november december jan feb mar apr jun jul aug "
-        "sep sept oct nov dec".split(),
+        word_set(
+            "january february march april june july august september october november december jan feb mar apr "
+            "jun jul aug "
+            "sep sept oct nov dec"
+        ),
     )
 )
 _SEGMENT = re.compile(r" \| |; |(?<=[a-z)])\. (?=[A-Z])")
@@ -102,7 +107,11 @@ def typed(text: str) -> Iterator[tuple[Value, str, int, int]]:
     for day in days(text):
         yield ("day", f"{day.month}-{day.day}"), "day", day.start, day.end
     for match in _TIME.finditer(text):
-        hour = int(match["hour"]) % 12 + (12 if match["half"].casefold() == "p" else 0) if match["half"] else int(match["hour"])
+        hour = (
+            int(match["hour"]) % 12 + (12 if match["half"].casefold() == "p" else 0)
+            if match["half"]
+            else int(match["hour"])
+        )
         yield ("time", f"{hour}:{match['minute']}"), "time", match.start(), match.end()
     for match in _ID.finditer(text):
         yield ("id", match[0].lstrip("#").casefold()), "id" + shape(match[0]), match.start(), match.end()
@@ -152,7 +161,11 @@ def _rows(record: Record) -> Iterator[Row]:
 
 
 def _of_item(item: Item) -> Row:
-    cells = [_cell(field.key, field.value, field.quote, frozenset(field.name)) for field in item.fields if field.value is not None]
+    cells = [
+        _cell(field.key, field.value, field.quote, frozenset(field.name))
+        for field in item.fields
+        if field.value is not None
+    ]
     words = _words(item) | marks(value for cell in cells for value in cell.values)
     up, depth = item.parent, 0
     while up is not None and depth < 3:

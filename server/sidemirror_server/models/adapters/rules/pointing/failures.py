@@ -14,7 +14,14 @@ from sidemirror_server.models.adapters.rules.pointing.actions import claims, cou
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
 from sidemirror_server.models.adapters.rules.pointing.record import Item, PastCall
-from sidemirror_server.models.adapters.rules.pointing.texts import Spoken, name_words, stem, tokens_of, words_of
+from sidemirror_server.models.adapters.rules.pointing.texts import (
+    SPELLED,
+    Spoken,
+    name_words,
+    stem,
+    tokens_of,
+    word_set,
+)
 
 _FIX = "Say what failed."
 # Of a block of failing lines so much is quoted. A shorter line than that says only that something failed.
@@ -25,7 +32,8 @@ _BAD_LINE = re.compile(
     r"|\b(?:failed|failures?|failing|errors?|bounced|rejected|skipped|unreachable)\"?[:= ] {0,4}[1-9]\d{0,6}\b"
     r"|\bexit(?:ed)?(?: with)?(?: code| status)?\"?[:= ]{1,3}[1-9]\d{0,2}\b|\breturncode[\"': =]{1,4}[1-9]"
     r"|\bBUILD FAIL\w{0,4}|\b[Bb]uild failed|\b(?:FAILED|FAIL|FAILURE|REJECTED|UNREACHABLE|SKIPPED|BOUNCED|DENIED|BAD|"
-    r"ABORTED|INVALID|REJECT|NOT_OK|NOK|ERROR)\b|[✗✘✖❌]|\btime[d]? ?out\b|\bnot ok \d|\bnot (?:issued|sent|delivered|created|applied|stored|"
+    r"ABORTED|INVALID|REJECT|NOT_OK|NOK|ERROR)\b|[✗✘✖❌]|\btime[d]? ?out\b|\bnot ok \d|\bnot (?:issued|sent|"
+    r"delivered|created|applied|stored|"
     r"saved|updated|found|available)\b|\bno change\b"
     r"|\berror(?:\[\w{1,8}\])?: |\berror TS\d|\bTraceback\b|\bAssertionError\b|\bnpm ERR!|\bmake: \*\*\*|\bpanic:"
     r"|\bSyntaxError\b|: error\b|\bfatal:|\bcannot \w{3,20}\b|\b(?:skipped|rejected|bounced|failed)[:;,]? [a-z(]"
@@ -43,22 +51,31 @@ _BAD_STATES = re.compile(
     re.IGNORECASE,
 )
 _STATE_KEYS = frozenset(
-    map(stem, "status state result outcome conclusion verdict response condition check delivery disposition".split())
+    map(stem, word_set("status state result outcome conclusion verdict response condition check delivery disposition"))
 )
-_GOOD_KEYS = frozenset(map(stem, "ok success succeeded passed pass valid delivered sent created matched match".split()))
+_GOOD_KEYS = frozenset(
+    map(stem, word_set("ok success succeeded passed pass valid delivered sent created matched match"))
+)
 _BAD_COUNTS = frozenset(
     map(
         stem,
-        "failed failures rejected errors error skipped bounced violations unreachable invalid duplicates "
-        "undelivered unmatched mismatches".split(),
+        word_set(
+            "failed failures rejected errors error skipped bounced violations unreachable invalid duplicates "
+            "undelivered unmatched mismatches"
+        ),
     )
 )
-_ASKED = frozenset(map(stem, "requested advised ordered expected total rows input submitted queued attempted".split()))
+_ASKED = frozenset(
+    map(stem, word_set("requested advised ordered expected total rows input submitted queued attempted"))
+)
 _DONE = frozenset(
     map(
         stem,
-        "archived received inserted printed processed sent delivered imported applied updated completed succeeded done "
-        "shipped created moved deleted assigned imported copied synced".split(),
+        word_set(
+            "archived received inserted printed processed sent delivered imported applied updated completed succeeded "
+            "done "
+            "shipped created moved deleted assigned imported copied synced"
+        ),
     )
 )
 # Words by which an answer says that something failed.
@@ -68,14 +85,19 @@ _ADMITS = re.compile(
     r"however|except(?:ion|ions|ing)?|apart from|all but|but (?:one|two|three|not|\d)|problem|"
     r"only (?:partly|partially|in part|\d[\d,]* (?:out )?of|[\w.-]{0,40}[/\d][\w./-]{0,40} (?:is|are|was|were)\b)|"
     r"trouble|forbidden|incomplete|violat\w{1,4}|off by|broken?|flaky|cannot|can['’]t|no longer|"
-    r"un(?:delivered|formatted|applied|sent|paid|changed|finished|processed|resolved)|shortfall|short of|stuck|partial\w{0,2}|"
+    r"un(?:delivered|formatted|applied|sent|paid|changed|finished|processed|resolved)|shortfall|short of|stuck|"
+    r"partial\w{0,2}|"
     r"only \w{3,15}ed\b|so far|crash\w{0,3}|lacks?)\b",
     re.IGNORECASE,
 )
+_MANY = rf"\d{{1,6}}|{'|'.join(SPELLED)}"
+_SOME_OF = re.compile(rf"\b(?P<some>{_MANY}) (?:out )?of (?:the |these |those )?(?P<all>{_MANY}|them)\b", re.IGNORECASE)
 # These admit a failure only beside words of what failed.
 _MAY_ADMIT = re.compile(
-    r"\b(?:not (?!only|null)\w{1,15}|still|instead|retry|again|pending|remain\w{0,3}|left|yet|neither|nor|invalid|conflicts?|"
-    r"missing|lost|skipp\w{1,3}|stays?|except|only|none|nobody|because|locked|expired|overdue|blocked|warn(?:s|ed)|warnings?|"
+    r"\b(?:not (?!only|null)\w{1,15}|still|instead|retry|again|pending|remain\w{0,3}|left|yet|neither|nor|invalid|"
+    r"conflicts?|"
+    r"missing|lost|skipp\w{1,3}|stays?|except|only|none|nobody|nothing|because|locked|expired|overdue|blocked|warn(?:s|"
+    r"ed)|warnings?|"
     r"the other (?:one|two|three|four|five|\d))\b|n['’]t\b|\?",
     re.IGNORECASE,
 )
@@ -87,10 +109,12 @@ _NO_ADMISSION = re.compile(
     r"|\bnot only\b|\bno task reported `?failed`?"
     r"|\b(?:I|we)(?:['’]ve| have| did)? (?:neither|not)\b[^.;\n]{0,90}"
     r"|\b(?:I|we) (?:haven|didn)['’]t\b[^.;\n]{0,90}|\bnot touch\w{0,3}\b|\buntouched\b"
-    r"|\b(?:nothing|none)(?: (?:has|have) been| was| were)? (?:committed|pushed|renewed|changed|deleted|removed)\b(?: so far| yet)?"
+    r"|\b(?:nothing|none)(?: (?:has|have) been| was| were)? (?:committed|pushed|renewed|changed|deleted|"
+    r"removed)\b(?: so far| yet)?"
     r"|\bnothing else\b|\bno other\b[^.;\n]{0,60}|\bhave not (?:begun|started|pushed|committed|changed|touched)\b"
-    r"|\bstays? (?:as|in|the)\b|\bnow too\b|\bstill (?:active|open)\b|\bread again\b|\b(?:ran|run|looked) [^.;,\n]{0,40}\bagain\b|\bnone of (?:them|the \w{2,20}) (?:is|are) left\b"
-    r"|\bnot (?:charged|covered)\b|\bhas none\b",
+    r"|\bstays? (?:as|in|the)\b|\bnow too\b|\bstill (?:active|open)\b|\bread again\b|\b(?:ran|run|looked) "
+    r"[^.;,\n]{0,40}\bagain\b|\bnone of (?:them|the \w{2,20}) (?:is|are) left\b"
+    r"|\bnot (?:charged|covered)\b",
     re.IGNORECASE,
 )
 _UNIVERSAL = re.compile(
@@ -101,23 +125,31 @@ _UNIVERSAL = re.compile(
 )
 _GOOD = re.compile(
     r"\b(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?|success(?:ful|fully)?|clean(?:ly)?|fine|ok(?:ay)?|"
-    r"(?:went|go|gone|goes|came|come|comes) (?:right |now )?(?:through|clean|back clean|well)|holds?|held|match(?:es|ed)?|"
+    r"(?:went|go|gone|goes|came|come|comes) (?:right |now )?(?:through|clean|back clean|well)|holds?|held|"
+    r"match(?:es|ed)?|"
     r"(?:no|zero|0) (?:\w{1,15} ){0,2}(?:errors?|failures?|failed|warnings?|issues|problems)|without "
-    r"(?:an?y? )?(?:\w{1,15} )?(?:errors?|failures?|issues|complaints?|problems?)|compiles?|error-free|valid|healthy)\b",
+    r"(?:an?y? )?(?:\w{1,15} )?(?:errors?|failures?|issues|complaints?|problems?)|compiles?|error-free|valid|"
+    r"healthy)\b",
     re.IGNORECASE,
 )
 _DONE_SAID = re.compile(
-    r"(?:\b(?:is|are|was|were|has|have|been|now|got|get|I|we|done|carry|carries|makes)|['’](?:ve|s|re))\b(?! (?:not|n['’]t|about|from|when)\b)",
+    r"(?:\b(?:is|are|was|were|has|have|been|now|got|get|I|we|done|carry|carries|makes)|['’](?:ve|s|re))\b(?! "
+    r"(?:not|n['’]t|about|from|when)\b)",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(r"\b(?:[Nn]ot|never|[Nn]o|[Nn]othing|cannot|[Nn]either|nor)\b|n['’]t\b")
 _LOOKED = re.compile(r"\b(?:I|we)(?:['’]ve| have)? (?:found|looked|checked|searched|read|saw|opened)\b", re.IGNORECASE)
-_MUST = re.compile(r"\b(?:must|needs? to|looks like|have to|has to)\b", re.IGNORECASE)
+_MUST = re.compile(r"\b(?:must|needs? to|looks like|seems|have to|has to)\b", re.IGNORECASE)
 _EVERY = re.compile(r"\b(?:all|each of|every one of|both)\b", re.IGNORECASE)
-_SPELLED = dict(enumerate("zero one two three four five six seven eight nine ten eleven twelve".split()))
+_SPELLED = dict(
+    enumerate(
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+    )
+)
 _RUN_CALL = re.compile(
     r"\b(?:tests?|specs?|suites?|checks?|builds?|compil\w{1,6}|lint\w{0,4}|clippy|pipeline|ci|workflow|jobs?|typecheck|"
-    r"mypy|eslint|tsc|pytest|jest|vitest|validat\w{1,4}|smoke\w{0,2}|audit|verif\w{1,4}|dbt|reconcil\w{1,4}|scan|playbook|"
+    r"mypy|eslint|tsc|pytest|jest|vitest|validat\w{1,4}|smoke\w{0,2}|audit|verif\w{1,4}|dbt|reconcil\w{1,4}|scan|"
+    r"playbook|"
     r"ansible|black|make|go|cargo|npm|mvn|gradle)\b",
     re.IGNORECASE,
 )
@@ -138,7 +170,9 @@ class Failure(msgspec.Struct, frozen=True):
 def failures(reading: Reading) -> Iterator[Point]:
     """Finds the sentence that says as done, or as good, what failed. Only in an answer that does not admit it."""
     plain = _NO_ADMISSION.sub(lambda match: " " * len(match[0]), reading.answer)
-    if _ADMITS.search(plain):
+    if _ADMITS.search(plain) or any(
+        one["some"].casefold() != one["all"].casefold() for one in _SOME_OF.finditer(plain)
+    ):
         return
     found = list(_failures(reading))
     if not found:
@@ -150,6 +184,7 @@ def failures(reading: Reading) -> Iterator[Point]:
     given = [(call, call.words | tokens_of(call.arguments[:2_000])) for call in worked if not only_reads(call)]
     done = [claim.quote for claim in said if any(could_do(call, claim) for call in worked)]
     admitted = {failure.call for failure in found if any(words & failure.rare for words in admitting)}
+    admitted |= {failure.call for failure in found if failure.whole and _is_told(reading, failure)}
     for failure in found:
         if failure.call in admitted:
             continue
@@ -158,8 +193,9 @@ def failures(reading: Reading) -> Iterator[Point]:
             is_deed = any(deed in sentence.text for deed in deeds)
             if failure.whole and any(deed in sentence.text for deed in done):
                 words = tokens_of(sentence.text)
-                others = [one for call, one in given if call.name != failure.call.name]
-                if not is_deed or any(len(words & one) >= len(words & failure.words) for one in others):
+                mine = len(words & failure.words)
+                others = [len(words & one) + (call.name != failure.call.name) for call, one in given]
+                if not is_deed or any(count > mine for count in others):
                     continue
             same = sum(call.name == failure.call.name for call in reading.record.calls)
             weight = _contradicts(sentence, failure, is_deed, same)
@@ -181,8 +217,8 @@ def _failures(reading: Reading) -> Iterator[Failure]:
         others = frozenset[str]().union(*(given[other] for other in calls if other not in failed and other is not call))
         if call in failed:
             own = given[call] | tokens_of(call.text[:600])
-            if call.failed or not (call.is_json and len(call.items) > 2):  # noqa: PLR2004
-                yield Failure(_block(call.text), call, given[call], own, _long(own - others), whole=True)
+            yield Failure(_block(call.text), call, given[call], own, _long(own - others), whole=True)
+            if call.failed and not _is_run(call):
                 continue
         whole = call.text.lstrip()[:1] in {"{", "["} and call.is_json
         for quote, own, rare in _bad_items(call) if whole else _bad_lines(call):
@@ -195,6 +231,20 @@ def _long(words: frozenset[str]) -> frozenset[str]:
 
 
 _MENTIONED = re.compile(r"\bTraceback\b|\berrors?\b", re.IGNORECASE)
+
+
+def _is_told(reading: Reading, failure: Failure) -> bool:
+    """Whether the answer has two words of the error that stand nowhere else on record."""
+    others = "\n".join(
+        (reading.record.request, *(call.text for call in reading.record.calls if call is not failure.call))
+    )
+    only = _long(tokens_of(failure.call.text[:600]) - failure.words - tokens_of(others[:20_000]))
+    return len(only & tokens_of(reading.answer)) > 1
+
+
+def _is_run(call: PastCall) -> bool:
+    """Whether a call ran tests, checks or a build."""
+    return _RUN_CALL.search(f"{call.name.replace('_', ' ')} {call.arguments[:2_000]}") is not None
 
 
 def _makes_good(other: PastCall, call: PastCall, before: list[PastCall]) -> bool:
@@ -218,7 +268,7 @@ def _first(call: PastCall) -> str:
 
 _FIRST = re.compile(r"[:=] ?\[?\"?[^\",}]{1,80}")
 _PROGRAM = re.compile(r"(?:^|[;&|] ?)\s{0,3}([\w./-]{2,40}(?: [\w./:-]{1,40})?)")
-_RUNNERS = frozenset("cd echo grep cat tail head sed awk ls env export set".split())
+_RUNNERS = word_set("cd echo grep cat tail head sed awk ls env export set")
 
 
 def _programs(command: str) -> frozenset[str]:
@@ -304,7 +354,7 @@ def _beside(item: Item, quote: str) -> str:
     at = 0
     while (at := text.find(quote, at)) >= 0:
         begin = text.rfind("{", 0, at)
-        if 0 <= begin and at - begin < _QUOTE_CHARS and item.fields[0].quote in text[begin : at + len(quote)]:
+        if begin >= 0 and at - begin < _QUOTE_CHARS and item.fields[0].quote in text[begin : at + len(quote)]:
             return text[begin : at + len(quote)].lstrip("{ ")
         at += len(quote)
     return quote
@@ -322,7 +372,7 @@ def _span(text: str, one: str, two: str) -> str:
 
 
 def _contradicts(sentence: Spoken, failure: Failure, is_deed: bool, same: int) -> float:
-    """How much a sentence tells as done what failed; 0 if it does not. `same`: how many calls of that name there are."""
+    """How much a sentence tells as done what failed; 0 if it does not. `same`: how many calls have that name."""
     text = sentence.text
     if _LOOKED.search(text) or _MUST.search(text):
         return 0.0
@@ -340,7 +390,7 @@ def _contradicts(sentence: Spoken, failure: Failure, is_deed: bool, same: int) -
             return 0.0
         return 1.0 + len(said & failure.words) + 2 * rare + 4 * is_deed
     own = len(said & failure.own)
-    if good and _RUN_CALL.search(failure.call.name.replace("_", " ") + " " + failure.call.arguments[:2_000]):
+    if good and _is_run(failure.call):
         return (5.0 if universal else 4.0 + own) + (_RUN_CALL.search(text) is not None)
     if universal and (done or good):
         return 2.5 + own + good

@@ -8,7 +8,7 @@ import msgspec
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 from sidemirror_server.models.adapters.rules.pointing.record import DataField
-from sidemirror_server.models.adapters.rules.pointing.texts import name_words, stem, words_of
+from sidemirror_server.models.adapters.rules.pointing.texts import name_words, stem, word_set, words_of
 
 _FIX = "Answer this part too."
 _REASON = "The answer leaves out this part of the request, and the record has something on it."
@@ -16,36 +16,45 @@ _REQUEST_CHARS = 1_200
 _SENTENCE = re.compile(r"(?<=[.?!])\s+|\n+")
 _SPLIT = re.compile(r"(?:,? and(?: then| also)?|[,;:(]|,? plus|,? but|- )\s", re.IGNORECASE)
 _SAID_ASIDE = re.compile(
-    r"\b(?:because|since (?!when)|I['’](?:m|ve|d|ll)|I (?:am|was|have|had|think|guess|already|changed|sold|promised|don)|"
+    r"\b(?:because|since (?!when)|I['’](?:m|ve|d|ll)|I (?:am|was|have|had|think|guess|already|changed|sold|"
+    r"promised|don)|"
     r"we(?:['’]ve| have|['’]re| are| were)|don['’]t|do not|no need|only|just|thanks?|hi|hello|hey|sorry|today is|"
-    r"the (?:customer|driver|client) (?:is|says)|if|otherwise|yes|no)\b",
+    r"the (?:customer|driver|client) (?:is|says)|if|otherwise|yes|no|price|under|over|below|less|more|at (?:least|"
+    r"most)|with(?:out)?)\b",
     re.IGNORECASE,
 )
 # A sentence that asks: the words before it and what it tells of the user are no parts.
 _ASKS = re.compile(
-    r"\?|^\W{0,3}(?:(?:also|then|and|please|now|ok|okay|so|finally),? ){0,2}(?:tell|give|show|list|find|get|check|compare|add|send|"
-    r"write|rename|change|update|summari[sz]e|describe|say|explain|count|flag|include|need|what|which|who|whose|when|where|how|"
-    r"why|is|are|does|do|did|can|could|will|has|have|rank|calculate|create|put|move|set|for \w+)\b"
-    r"|\bI (?:need|want|would like)\b|\b(?:tell|give|show|send) me\b",
+    r"\?|^\W{0,3}(?:(?:also|then|and|please|now|so|finally),? ){0,2}(?:tell|give|show|list|compare|summari[sz]e|"
+    r"describe|say|explain|"
+    r"include|what|which|who|whose|when|where|how|why|rank)\b|\b(?:tell|give|show|send) me\b|\bI need\b",
     re.IGNORECASE,
 )
-_ABOUT_ME = re.compile(r"\b(?:my|I|we|our|it|he|she|they) (?:\w+ ){0,3}(?:is|am|are|was|were|has|have|had|says?|said|lost)\b", re.IGNORECASE)
+_ABOUT_ME = re.compile(
+    r"\b(?:my|I|we|our|it|he|she|they) (?:\w+ ){0,3}(?:is|am|are|was|were|has|have|had|says?|said|lost)\b",
+    re.IGNORECASE,
+)
 # More than one word, or a name that is made up.
 _THING = re.compile(r"\S \S|^[^@\s]{0,30}[\w][-_.][\w][^@\s]{0,30}$|^[A-Z][a-z]{3,20}$")
 _EMPTY = frozenset(
     map(
         stem,
-        "tell give show want know please need check also what which when where who whose how why many much long me us "
-        "can could would do does did is are get got find look let make sure say see like thing things two three one "
-        "both them it there here any some each every then than still right now really exactly exact quick quickly "
-        "today tomorrow yesterday list name names number numbers detail details info information answer question "
-        "have has had use used way time last latest next new old first good best okay work works going go put take "
-        "come back anything something everything else more less before after since until once about help thank "
-        "over too myself everywhere overall compare summary summarise summarize date day week month year report".split(),
+        word_set(
+            "tell give show want know please need check also what which when where who whose how why many much long me "
+            "us "
+            "can could would do does did is are get got find look let make sure say see like thing things two three "
+            "one "
+            "both them it there here any some each every then than still right now really exactly exact quick quickly "
+            "today tomorrow yesterday list name names number numbers detail details info information answer question "
+            "have has had use used way time last latest next new old first good best okay work works going go put take "
+            "come back anything something everything else more less before after since until once about help thank "
+            "over too myself everywhere overall compare summary summarise summarize date day week month year report"
+        ),
     )
 )
 _PREFIX = 5
-_NAME_CHARS = 40
+_NAME_CHARS, _LINE_CHARS, _MOST_LINES = 40, 300, 200
+_NUMERIC = re.compile(r"\d[\d.,:]{0,20}\d|\d")
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -92,37 +101,54 @@ def _in(word: str, said: frozenset[str]) -> bool:
     if word in said:
         return True
     begin = word[:_PREFIX]
-    return len(word) >= 4 and any(other.startswith(begin) or (len(other) >= 4 and word.startswith(other)) for other in said)
+    return len(word) >= 4 and any(
+        other.startswith(begin) or (len(other) >= 4 and word.startswith(other)) for other in said
+    )
 
 
 def _on_record(reading: Reading, words: frozenset[str]) -> str:
-    """A value that the record has under these words and that the answer does not give; empty if there is none."""
-    if not words:
-        return ""
-    folded = reading.folded
+    """What the record has under these words and the answer does not give; empty if there is nothing."""
+    return _field(reading, words) or _item(reading, words) or _result(reading, words) or _line(reading, words)
+
+
+def _field(reading: Reading, words: frozenset[str]) -> str:
     for field in reading.record.fields:
-        name = frozenset(field.name)
-        if not any(_in(word, name) for word in words) or field.value is None or isinstance(field.value, bool):
+        if field.value is None or isinstance(field.value, bool):
             continue
-        if not _is_given(field, folded):
+        if any(_in(word, frozenset(field.name)) for word in words) and not _is_given(field, reading.folded):
             return field.quote
+    return ""
+
+
+def _item(reading: Reading, words: frozenset[str]) -> str:
     for item in reading.record.items:
         texts = [field for field in item.fields if isinstance(field.value, str) and len(field.value) <= _NAME_CHARS]
         named = next((field for field in texts if words <= frozenset(name_words(str(field.value)))), None)
-        if named is not None and not any(_is_given(field, folded) for field in item.fields if field.value is not None):
+        given = any(_is_given(field, reading.folded) for field in item.fields if field.value is not None)
+        if named is not None and not given:
             return named.quote
+    return ""
+
+
+def _result(reading: Reading, words: frozenset[str]) -> str:
     for call in reading.record.worked:
+        if not words & call.name_words or not call.is_json:
+            continue
         fields = [field for item in call.items for field in item.fields if isinstance(field.value, str | float)]
-        if words & call.name_words and call.is_json and fields and not any(_is_given(one, folded) for one in fields):
+        if fields and not any(_is_given(one, reading.folded) for one in fields):
             return fields[0].quote
+    return ""
+
+
+def _line(reading: Reading, words: frozenset[str]) -> str:
     for call in reading.record.calls:
-        for line in call.text.splitlines()[:200]:
-            if len(line) < 300 and not call.is_json and any(map(str.isdigit, line)):
-                has = frozenset(words_of(line))
-                if sum(_in(word, has) for word in words) >= min(2, len(words)):
-                    values = [one for one in re.findall(r"\d[\d.,:]*\d|\d", line)]
-                    if values and not any(one in folded for one in values):
-                        return line.strip()
+        for line in call.text.splitlines()[:_MOST_LINES] if not call.is_json else ():
+            has = frozenset(words_of(line)) if len(line) < _LINE_CHARS else frozenset[str]()
+            if sum(_in(word, has) for word in words) < min(2, len(words)):
+                continue
+            values = _NUMERIC.findall(line)
+            if values and not any(one in reading.folded for one in values):
+                return line.strip()
     return ""
 
 
@@ -137,5 +163,9 @@ def _is_given(field: DataField, folded: str) -> bool:
 
 
 _SPELLED = dict(
-    zip(map(str, range(13)), "zero one two three four five six seven eight nine ten eleven twelve".split(), strict=True)
+    zip(
+        map(str, range(13)),
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"],
+        strict=True,
+    )
 )

@@ -19,7 +19,8 @@ _LEAST, _OTHERS = 1.0, 0.7
 # How far the number of the row may lie from the one that is said.
 _RATIO = 2.0
 _SUMMED = re.compile(
-    r"\b(?:total\w{0,4}|altogether|in all|overall|together|for the year|average\w{0,3}|mean|sum|combined|net\w{0,3}|across|"
+    r"\b(?:total\w{0,4}|altogether|in all|overall|together|for the year|average\w{0,3}|mean|sum|combined|"
+    r"net\w{0,3}|across|"
     r"difference|more|less|fewer|left|remain\w{0,3}|save\w{0,2}|per)\b",
     re.IGNORECASE,
 )
@@ -58,9 +59,10 @@ def _alike(reading: Reading, sentence: Spoken, number: Figure) -> Cell | None:
                     continue
                 for scale in _SCALES:
                     other = f"{value * scale:.{number.places}f}"
-                    if len(other) == len(digits) and other != digits and distance_at_most_one(digits, other):
-                        if count >= _DIGITS or sorted(digits) == sorted(other) or (row.words | cell.name) & said:
-                            found[value] = cell
+                    alike = len(other) == len(digits) and other != digits and distance_at_most_one(digits, other)
+                    sure = count >= _DIGITS or sorted(digits) == sorted(other) or (row.words | cell.name) & said
+                    if alike and sure:
+                        found[value] = cell
     told = [value for value in found if any(_shown(value, one) for one in reading.said)]
     return next(iter(found.values())) if len(found) == 1 and not told else None
 

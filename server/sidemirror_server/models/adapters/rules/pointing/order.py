@@ -76,18 +76,22 @@ _FIX = "Compare the values on record again."
 # `more gas than before: 1,126 compared with 1,209`: the first number belongs to what is more.
 _AGAINST = re.compile(
     r"\b(?P<way>more|larger|bigger|higher|greater|longer|heavier|less|fewer|smaller|lower|shorter|lighter)\b"
-    r"[^.;\n\d]{1,60}?[,:(]\s?(?:at |with |by )?(?P<one>[$€£]?\d[\d,]{0,14}(?:\.\d{1,6})?) ?(?P<unit>[^\s\d,.;]{0,8}) "
-    r"(?:compared (?:with|to)|against|versus|vs\.?|instead of|rather than|and not) (?P<two>[$€£]?\d[\d,]{0,14}(?:\.\d{1,6})?)",
+    r"[^.;\n\d]{1,60}?[,:(]\s?(?:at |with |by )?(?P<one>[$€£]?\d[\d,]{0,14}(?:\.\d{1,6})?) ?(?P<unit>[^\s,.;]{0,8}) "
+    r"(?:compared (?:with|to)|against|versus|vs\.?|instead of|rather than|and not) "
+    r"(?P<two>[$€£]?\d[\d,]{0,14}(?:\.\d{1,6})?)",
     re.IGNORECASE,
 )
 _MORE = re.compile(r"more|larger|bigger|higher|greater|longer|heavier", re.IGNORECASE)
 _VERSION = re.compile(r"(?<![\w.])v?(\d{1,5}(?:\.\d{1,5}){1,3})(?![\w.]*\d)")
 _NEWER = re.compile(
-    r"\b(?:(?P<newer>newer|later|higher|more recent|above|satisf\w{1,3}|meets?|fulfil\w{0,3})|(?P<older>older|earlier|lower|below))\b"
+    r"\b(?:(?P<newer>newer|later|higher|more recent|above|satisf\w{1,3}|meets?|fulfil\w{0,3})|(?P<older>older|"
+    r"earlier|lower|below))\b"
     r"(?P<than>[^.;\n]{0,40})",
     re.IGNORECASE,
 )
-_REQUIRED = re.compile(r"\b(?:at least|minimum|requires?|required|needs?|demand\w{0,3}|>=|or (?:later|newer|higher))", re.IGNORECASE)
+_REQUIRED = re.compile(
+    r"\b(?:at least|minimum|requires?|required|needs?|demand\w{0,3}|>=|or (?:later|newer|higher))", re.IGNORECASE
+)
 _RANKED = re.compile(
     r"\b(?:top|rank\w{0,3}|most|largest|biggest|highest|longest|slowest|costliest|by (?:total|size|time|cost|amount)|"
     r"worst|first|descending)\b",
@@ -116,7 +120,9 @@ def _versions(reading: Reading) -> Iterator[Point]:
             continue
         found = [*_VERSION.finditer(text)]
         required = [one for one in found if _REQUIRED.search(text[max(0, one.start() - 30) : one.start()])]
-        if len({one[1] for one in required}) != 1 or not re.search(r"\bthan|required|minimum|need", match[0], re.IGNORECASE):
+        if len({one[1] for one in required}) != 1 or not re.search(
+            r"\bthan|required|minimum|need", match[0], re.IGNORECASE
+        ):
             continue
         wanted = required[0][1]
         others = {one[1] for one in found if one[1] != wanted and one[1].split(".")[0] == wanted.split(".")[0]}
@@ -126,13 +132,19 @@ def _versions(reading: Reading) -> Iterator[Point]:
         newer = [*map(int, has.split("."))] > [*map(int, wanted.split("."))]
         if newer is not (match["newer"] is not None):
             against = next((line.strip() for line in reading.record.text.splitlines() if wanted in line), "")
-            yield Point("wrong_fact", sentence.plain, against[:_BOTH_CHARS], f"{has} is {'newer' if newer else 'older'} than {wanted}.", _FIX)
+            yield Point(
+                "wrong_fact",
+                sentence.plain,
+                against[:_BOTH_CHARS],
+                f"{has} is {'newer' if newer else 'older'} than {wanted}.",
+                _FIX,
+            )
 
 
 def _ranking(reading: Reading) -> Iterator[Point]:
     """Finds numbered lists from the most to the least whose numbers neither fall nor rise."""
     rows = [*_NUMBERED.finditer(reading.answer)]
-    if len(rows) < 3 or [int(row["place"]) for row in rows] != [*range(1, len(rows) + 1)]:  # noqa: PLR2004
+    if len(rows) < 3 or [int(row["place"]) for row in rows] != [*range(1, len(rows) + 1)]:
         return
     if not _RANKED.search(reading.answer[max(0, rows[0].start() - 120) : rows[0].start()]):
         return
@@ -186,7 +198,9 @@ def _compared(reading: Reading, sentence: Spoken, match: re.Match[str], word: _W
         ones, others = ([item for item in group if _named(item, group, text)] for text in (left, right[:80]))
         if len(ones) != 1 or len(others) != 1 or ones[0] is others[0]:
             continue
-        values = _values([*ones, *others], word, _spoken(match[0]) if match[1].casefold() in {"more", "less"} else sentence)
+        values = _values(
+            [*ones, *others], word, _spoken(match[0]) if match[1].casefold() in {"more", "less"} else sentence
+        )
         if values is None or values[0][0] == values[1][0]:
             continue
         if (values[0][0] < values[1][0]) is not word.least:
@@ -218,9 +232,9 @@ def _extreme(reading: Reading, sentence: Spoken, match: re.Match[str], word: _Wo
         return
     before = reading.answer[max(0, sentence.start - 200) : sentence.start]
     for group in _groups(reading):
-        if most == 2 and len(group) > most and re.search(r"\bof the two\b", sentence.text):  # noqa: PLR2004
+        if most == 2 and len(group) > most and re.search(r"\bof the two\b", sentence.text):
             said = (before + sentence.text).casefold()
-            group = [item for item in group if _named(item, group, said)]  # noqa: PLW2901
+            group = [item for item in group if _named(item, group, said)]
         if len(group) > most:
             continue
         named = [item for item in group if _named(item, group, sentence.text.casefold())]

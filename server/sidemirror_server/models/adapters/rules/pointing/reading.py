@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from collections.abc import Sequence
 from functools import cached_property
 
 from sidemirror_server.models.adapters.rules.pointing.facts import Facts, Value, aligned, typed
@@ -16,7 +17,7 @@ from sidemirror_server.models.adapters.rules.pointing.texts import (
 from sidemirror_server.models.evidence import Evidence
 
 # In code points. What stands before a claim and may name what it is about.
-_ABOUT_CHARS = 300
+_ABOUT_CHARS, _LINE_CHARS = 300, 300
 # Of an answer this much is read, and so many of its sentences: a rule looks at each sentence beside each field.
 _READ_CHARS, _MOST_SENTENCES = 16_000, 60
 # What makes a sentence say something else than that it is so. Chosen here.
@@ -91,11 +92,30 @@ class Reading:
         for field in self.record.fields:
             if field.value == value:
                 return field.quote
-        for call in self.record.calls:
-            for line in call.text.splitlines():
-                if len(line) < 300 and any(number.value == value for number in numbers(line)):
-                    return line.strip()
+        for text, figures in self.record.figures[1:]:
+            for number in figures:
+                if number.value == value:
+                    begin = text.rfind("\n", 0, number.start) + 1
+                    end = text.find("\n", number.end)
+                    line = text[begin : end if end > 0 else len(text)].strip()
+                    return line if len(line) < _LINE_CHARS else number.text
         return ""
+
+    def quote_of_all(self, values: Sequence[float]) -> str:
+        """The record's lines from the first of these values that it has to the last; the line of one if they stand far
+        from each other, and nothing if it has none."""
+        best: tuple[int, str] = (0, "")
+        for text, figures in self.record.figures[1:]:
+            found = [one for one in figures if abs(one.value) in values and abs(one.value) > 1]
+            if "\n" in text.strip() and found:
+                begin = text.rfind("\n", 0, found[0].start) + 1
+                end = text.find("\n", found[-1].end)
+                block = text[begin : end if end > 0 else len(text)].strip()
+                if len(block) < _LINE_CHARS:
+                    best = max(best, (len({one.value for one in found}), block), key=lambda one: one[0])
+        if best[1]:
+            return best[1]
+        return next((quote for value in values if (quote := self.quote_of(value) or self.quote_of(-value))), "")
 
     def knows(self, number: Figure) -> bool:
         """Whether the number stands on record: as it is, rounded, or in another unit."""
@@ -122,7 +142,9 @@ class Reading:
                 return True
             if number.unit == "%" and any(same(one / two * 100, value, number.places) for two in known[:60]):
                 return True
-        return any(same(total / scale, value / scale, number.places) for total in self._sums for scale in _scales(number))
+        return any(
+            same(total / scale, value / scale, number.places) for total in self._sums for scale in _scales(number)
+        )
 
     def can_be(self, number: Figure) -> bool:
         """Whether the number stands on record, or two numbers come to it."""
@@ -173,7 +195,9 @@ class Reading:
 
 def _scales(number: Figure) -> tuple[float, ...]:
     """What the number is told in: `4.40M` in millions."""
-    by = {"m": 1e6, "million": 1e6, "mn": 1e6, "k": 1e3, "thousand": 1e3, "bn": 1e9, "billion": 1e9}.get(number.unit, 1.0)
+    by = {"m": 1e6, "million": 1e6, "mn": 1e6, "k": 1e3, "thousand": 1e3, "bn": 1e9, "billion": 1e9}.get(
+        number.unit, 1.0
+    )
     return (1.0,) if by == 1.0 else (1.0, by)
 
 

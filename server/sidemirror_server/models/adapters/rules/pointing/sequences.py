@@ -14,7 +14,8 @@ _FIX = "Compare the times on record again."
 _BEFORE = re.compile(r"\b(?:before|ahead of|prior to|earlier than|preceded)\b", re.IGNORECASE)
 _AFTER = re.compile(r"(?<!shortly )\b(?:after(?! that)|later than|behind)\b", re.IGNORECASE)
 _THEN = re.compile(
-    r"(?P<one>[^.;\n]{8,120}?)(?:,| and)(?: and)? (?P<two>[^.;\n]{8,120}?) (?:followed|came (?:next|later|second|after)|after that|afterwards)\b",
+    r"(?P<one>[^.;\n]{8,120}?)(?:,| and)(?: and)? (?P<two>[^.;\n]{8,120}?) (?:followed|came (?:next|later|second|"
+    r"after)|after that|afterwards)\b",
     re.IGNORECASE,
 )
 _TIMED = re.compile(r"(?<![\d:])(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?")
@@ -23,8 +24,8 @@ _LEAST_ROWS, _MOST_ROWS, _QUOTE_CHARS = 3, 80, 240
 
 
 def sequences(reading: Reading) -> Iterator[Point]:
-    """Finds two events of one recorded sequence that the answer puts the other way round. Both are aligned by words that
-    few lines of the sequence have."""
+    """Finds two events of one recorded sequence that the answer puts the other way round. Both are aligned by words
+    that few lines of the sequence have."""
     logs = [(call, lines) for call in reading.record.worked if (lines := _lines(call))]
     for sentence in reading.sentences if logs else ():
         if UNREAL.search(sentence.text):

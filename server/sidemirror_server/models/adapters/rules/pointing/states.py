@@ -11,11 +11,14 @@ import msgspec
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
 from sidemirror_server.models.adapters.rules.pointing.record import Item, PastCall
-from sidemirror_server.models.adapters.rules.pointing.texts import Spoken, name_words, stem, tokens_of
+from sidemirror_server.models.adapters.rules.pointing.texts import Spoken, name_words, stem, tokens_of, word_set
 
 # States that are final or good: those of one line say the same. Then stems of words on record that say it too, and how
 # the states begin that contradict it. Chosen here.
-_WAITS = "pending|process|in progress|in review|under|held|hold|wait|await|queue|progress|review|upgrad|block|fail|error|reject"
+_WAITS = (
+    "pending|process|in progress|in review|under|held|hold|wait|await|queue|progress|review|upgrad|block|fail|"
+    "error|reject"
+)
 _SETTLED_TEXT = f"""
 delivered handed-over|deliver hand|pending|process|transit|out for|held|hold|delay|label|exam|await|wait|return|lost
 completed complete finished gone-through went-through succeeded successful rolled-out|complet finish success succeed \
@@ -47,22 +50,27 @@ for _line in _SETTLED_TEXT.strip().splitlines():
 _SAYS = re.compile(
     r"\b(?:is|are|was|were|has|have|been|now|already|came|gone|went|['’]s|fully|as)(?: (?:now|already|been|also|all|"
     r"both|fully|just|completely|currently|since|as)){0,3} "
-    rf"(?P<state>{'|'.join(sorted(map(re.escape, _SETTLED), key=len, reverse=True))})\b(?! (?:to (?!merge)|by|from|until)\b)"
+    rf"(?P<state>{'|'.join(sorted(map(re.escape, _SETTLED), key=len, reverse=True))})\b(?! (?:to (?!merge)|by|from|"
+    rf"until)\b)"
     r"(?P<after>[^.;,\n]{0,60})",
     re.IGNORECASE,
 )
-_UNSETTLED = re.compile(
-    rf"(?:{'|'.join(sorted({one.replace(' ', '[_ -]?') for _, against in _SETTLED.values() for one in against}, key=len, reverse=True))})\w{{0,10}}",
-    re.IGNORECASE,
-)
+_STARTS = {one.replace(" ", "[_ -]?") for _, against in _SETTLED.values() for one in against}
+_UNSETTLED = re.compile(rf"(?:{'|'.join(sorted(_STARTS, key=len, reverse=True))})\w{{0,10}}", re.IGNORECASE)
 _STATE_KEYS = frozenset(
     map(
         stem,
-        "status state phase stage decision resolution health condition availability response approval confirmation "
-        "active disposition progress result".split(),
+        word_set(
+            "status state phase stage decision resolution health condition availability response approval confirmation "
+            "active disposition progress result"
+        ),
     )
 )
-_NOT = re.compile(r"\b(?:not|never|no|nothing|cannot|neither|nor|only|once|until|when|if|before|after|unless|partly|partially|as soon as|because|since|to be|almost|nearly|yet|will|would)\b|n['’]t\b|\?", re.IGNORECASE)
+_NOT = re.compile(
+    r"\b(?:not|never|no|nothing|cannot|neither|nor|only|once|until|when|if|before|after|unless|partly|partially|"
+    r"as soon as|because|since|to be|almost|nearly|yet|will|would)\b|n['’]t\b|\?",
+    re.IGNORECASE,
+)
 _STATE_CHARS = 60
 _LAST = re.compile(r"[_ -](?:short|pending|blocked|review|hold)$", re.IGNORECASE)
 _TRACKED = re.compile(r"^\W{0,3}\d{1,4}[-/. ](?:\d{1,2}|[A-Za-z]{3})[^\n]{0,160}$")
@@ -155,10 +163,14 @@ def _meant(reading: Reading, sentence: Spoken, found: Sequence[_State], settled:
     before = reading.answer[max(0, sentence.start - 200) : sentence.start]
     for text in (sentence.text, before + sentence.text):
         said = tokens_of(text)
-        ranked = sorted(((len((state.words - common | state.key) & said), place) for place, state in enumerate(found)), reverse=True)
+        ranked = sorted(
+            ((len((state.words - common | state.key) & said), place) for place, state in enumerate(found)), reverse=True
+        )
         first = [found[place] for score, place in ranked if score == ranked[0][0]]
         if ranked[0][0] and len({state.item for state in first}) == 1:
-            against = [one for one in first if _plain(one.value).startswith(opposed) or _plain(one.value).endswith(opposed)]
+            against = [
+                one for one in first if _plain(one.value).startswith(opposed) or _plain(one.value).endswith(opposed)
+            ]
             told = any(_is_told(reading, state, settled) for state in against)
             return against[0] if against and not told else None
     return None

@@ -199,9 +199,8 @@ def _lists(reading: Reading) -> Iterator[Point]:
 
 def _operand(reading: Reading, values: Sequence[float]) -> str:
     """The record's words for the first of these values that it has, or whose factors stand in one of its rows."""
-    for value in values:
-        if value > 1 and (found := reading.quote_of(value)):
-            return found
+    if found := reading.quote_of_all(values):
+        return found
     for row in reading.facts.rows:
         have = [number for cell in row.cells for _, number in cell.values if isinstance(number, float)]
         if any(one * two == value for one in have for two in have for value in values if one is not two) and row.cells:

@@ -3,23 +3,36 @@
 import re
 from collections.abc import Iterator
 
-from sidemirror_server.models.adapters.rules.pointing.facts import Cell, Facts, Group, Row, Value, aligned, marks, shape, typed
+from sidemirror_server.models.adapters.rules.pointing.facts import (
+    Cell,
+    Facts,
+    Group,
+    Row,
+    Value,
+    aligned,
+    marks,
+    shape,
+    typed,
+)
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_denied, is_hedged
 from sidemirror_server.models.adapters.rules.pointing.texts import Spoken, name_words
 
 _FIX = "Take it from the record."
 _COMPARES = re.compile(
-    r"\b(?:than|instead of|rather|unlike|whereas|compared|versus|vs|from \S{0,20}\d\S{0,20} to|another|other|both|each|all|next|"
+    r"\b(?:than|instead of|rather|unlike|whereas|compared|versus|vs|from \S{0,20}\d\S{0,20} to|another|other|both|"
+    r"each|all|next|"
     r"before|previous\w{0,2}|earlier|later|after that|originally|until then|besides|difference|same)\b|→|->",
     re.IGNORECASE,
 )
 # What makes a sentence say something else than that it is so.
-UNREAL = re.compile(r"\b(?:if|unless|might|could|should|(?-i:may)|suppose|e\.g|for example|such as|or|shall)\b", re.IGNORECASE)
+UNREAL = re.compile(
+    r"\b(?:if|unless|might|could|should|(?-i:may)|suppose|e\.g|for example|such as|or|shall)\b", re.IGNORECASE
+)
 _SPANS = re.compile(r"\b(?:since|until|till|before|after)\b", re.IGNORECASE)
 _CLAUSE = re.compile(r"[;:()](?!\d)|,(?!\d)|\s[-–—]\s|\b(?:and|but|while|whereas)\b", re.IGNORECASE)
 # What the words of the meant row must weigh, and which part of it those of any other may: chosen on the seen pairs.
-_LEAST, _OTHERS, _OWN, _FAR = 1.0, 0.7, 0.35, 0.5
+_LEAST, _OTHERS, _OWN, _FAR = 1.0, 0.6, 0.25, 0.5
 # How far two numbers of a column may lie from each other to be mistaken.
 _RATIO = 5.0
 _ID_CHARS, _TELLING = 5, 0.4
@@ -39,13 +52,20 @@ def swapped(reading: Reading) -> Iterator[Point]:
         if UNREAL.search(sentence.text):
             continue
         for value, start, end in _mentions(sentence, facts):
-            if _in_command(sentence.text, start) or value in reading.asked or _is_small(value) or is_hedged(sentence, start):
+            if (
+                _in_command(sentence.text, start)
+                or value in reading.asked
+                or _is_small(value)
+                or is_hedged(sentence, start)
+            ):
                 continue
             begin, stop = clause_of(sentence.text, start, end)
             clause = sentence.text[begin:stop]
             if is_denied(clause):
                 continue
-            cell = _of_row(sentence, clause, before, value, facts, given) or _of_key(clause, sentence, value, facts, given)
+            cell = _of_row(sentence, clause, before, value, facts, given) or _of_key(
+                clause, sentence, value, facts, given
+            )
             if cell is not None:
                 quote = clause.strip(" ,;:()") or sentence.plain
                 yield Point("wrong_fact", quote, cell.quote, "The record has another value here.", _FIX)
@@ -129,7 +149,9 @@ def _is_given(cell: Cell, given: frozenset[Value]) -> bool:
 def _is_named(value: Value, group: Group, row: Row, near: frozenset[str], words: frozenset[str]) -> bool:
     """Whether the words suffice: an identifier needs two, a time one in its own clause."""
     if value[0] == "id":
-        return len(str(value[1])) >= _ID_CHARS and sum(group.weights[word] >= _TELLING for word in row.words & words) > 1
+        return (
+            len(str(value[1])) >= _ID_CHARS and sum(group.weights[word] >= _TELLING for word in row.words & words) > 1
+        )
     return value[0] != "time" or group.weigh(row, near) > 0
 
 
@@ -146,9 +168,7 @@ def _is_like(value: Value, cell: Cell, near: frozenset[str]) -> bool:
     return False
 
 
-def _of_key(
-    clause: str, sentence: Spoken, value: Value, facts: Facts, given: frozenset[Value]
-) -> Cell | None:
+def _of_key(clause: str, sentence: Spoken, value: Value, facts: Facts, given: frozenset[Value]) -> Cell | None:
     places = facts.places[value]
     own = [(row, cell) for row, cell in places if not cell.inherited]
     if sum(kind == value[0] for (kind, _), *_ in typed(clause)) > 1:
@@ -158,8 +178,9 @@ def _of_key(
     if len(own) != 1 or own[0][0].item is None or not own[0][1].name:
         return None
     ((row, cell),) = own
+    call = row.item.call if row.item else None
     said, near = frozenset(name_words(sentence.text)), frozenset(name_words(clause))
-    others = (one for one in facts.rows if one is not row and one.item and one.item.call is row.item.call)
+    others = (one for one in facts.rows if one is not row and one.item and one.item.call is call)
     for rows in ((row,), others):
         found: dict[str, list[Cell]] = {}
         for other in (cell for one in rows for cell in one.cells):
@@ -169,7 +190,7 @@ def _of_key(
             if theirs and theirs <= near and not ours & said:
                 found.setdefault(other.key, []).append(other)
         if found:
-            (first, *more), = [*found.values()][:1]
+            ((first, *more),) = [*found.values()][:1]
             return None if more or len(found) > 1 or _is_given(first, given) else first
     return None
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-_SENTENCE_END = re.compile(r"(?<=[.!?;])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bMrs\.)(?<!\bNo\.)(?<!\be\.g\.)(?<!\bi\.e\.)\s|\n| [|•] ")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?;])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bMrs\.)(?<!\bNo\.)(?<!\be\.g\.)(?<!\bi\.e\.)\s|\n| [|•] "
+)
 _WORD = re.compile(r"[^\W_]+")
 _STOP_TEXT = (
     "a an and are as at be been by for from has have had he her his i if in into is it its me my not of "

@@ -7,7 +7,14 @@ import msgspec
 
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
-from sidemirror_server.models.adapters.rules.pointing.texts import Figure, Spoken, name_words, numbers, tokens_of, words_of
+from sidemirror_server.models.adapters.rules.pointing.texts import (
+    Figure,
+    Spoken,
+    name_words,
+    numbers,
+    tokens_of,
+    words_of,
+)
 
 # What can be mistaken for each other: one dimension a line, one unit a group of spellings, each with how many of the
 # first unit it is; 0 if it is not known.
@@ -19,7 +26,8 @@ second seconds|6e10 min mins minute minutes|3.6e12 h hr hrs hour hours|8.64e13 d
 1e12 tb tib terabyte terabytes|0.125 bit bits
 0 $ us$ usd dollar dollars|0 € eur euro euros|0 £ gbp pound pounds|0 ¥ jpy yen|0 chf|0 cent cents|0 inr rupee rupees|\
 0 pln zloty|0 czk|0 sek|0 nok|0 dkk|0 cad|0 aud|0 cny rmb yuan|0 krw|0 brl|0 mxn|0 zar|0 try|0 huf|0 sgd|0 hkd|0 nzd
-0.001 µg ug mcg microgram micrograms|1 mg milligram milligrams|1e3 g gram grams|1e6 kg kilogram kilograms kilo kilos|453592 lb lbs pounds-weight|\
+0.001 µg ug mcg microgram micrograms|1 mg milligram milligrams|1e3 g gram grams|1e6 kg kilogram kilograms kilo \
+kilos|453592 lb lbs pounds-weight|\
 1e9 t ton tons tonne tonnes|28350 oz ounce ounces
 1 mm millimeter millimetre millimeters millimetres|10 cm centimeter centimetre centimeters centimetres|1e3 m meter \
 metre meters metres|1e6 km kilometer kilometre kilometers kilometres|1609344 mi mile miles|304.8 ft foot feet|\
@@ -45,9 +53,9 @@ _OF_DIMENSION: dict[int, list[_Unit]] = {}
 for _dimension, _line in enumerate(_UNITS_TEXT.strip().splitlines()):
     for _place, _group in enumerate(_line.split("|")):
         _factor, *_spellings = _group.split()
-        _unit = _Unit(_dimension, _place, float(_factor))
-        _OF_DIMENSION.setdefault(_dimension, []).append(_unit)
-        _UNITS.update(dict.fromkeys(_spellings, _unit))
+        _one = _Unit(_dimension, _place, float(_factor))
+        _OF_DIMENSION.setdefault(_dimension, []).append(_one)
+        _UNITS.update(dict.fromkeys(_spellings, _one))
 _KEY = re.compile(r"[\"']?([A-Za-z_]\w{0,40})[\"']?\s{0,2}[:=]\s{0,2}[\"']?$")
 _NUMERIC = re.compile(r"\d{1,12}(?:\.\d{1,6})?")
 _BESIDE = ("currency", "unit", "units", "currency_code", "uom", "weight_unit", "unit_of_measure")
@@ -63,7 +71,8 @@ _PERIOD_ON_RECORD = re.compile(
 )
 _ADVERBS = {"daily": "day", "weekly": "week", "monthly": "month", "yearly": "year", "annual": "year"}
 _MAGNITUDE = re.compile(
-    r"(?:\b(?:amounts|figures|values|all|prices) [a-z ]{0,16})?(?:\bin|\(|,|:) ?(?:(?:[A-Z]{3}|[$€£¥]) ?(?P<one>thousands?|millions?|billions?|mn|bn|m|k)\b"
+    r"(?:\b(?:amounts|figures|values|all|prices) [a-z ]{0,16})?(?:\bin|\(|,|:) ?(?:(?:[A-Z]{3}|[$€£¥]) "
+    r"?(?P<one>thousands?|millions?|billions?|mn|bn|m|k)\b"
     r"|(?P<two>thousands|millions|billions) (?:of )?(?:[A-Z]{3}|[$€£¥]|\w{4,8}))[^\n]{0,40}"
 )
 _MAGNITUDES = {"t": 1e3, "k": 1e3, "m": 1e6, "b": 1e9}
@@ -178,7 +187,7 @@ def _periods(reading: Reading) -> Iterator[Point]:
                 for other in figures:
                     if other.value == number.value:
                         beside = _PERIOD_ON_RECORD.match(text, other.end)
-                        period = (beside["period"].casefold() if beside else "")
+                        period = beside["period"].casefold() if beside else ""
                         begin = text.rfind("\n", 0, other.start) + 1
                         quote = text[max(begin, other.start - 40) : beside.end() if beside else other.end].strip()
                         found.setdefault(_ADVERBS.get(period, period), quote)
@@ -194,7 +203,9 @@ def _magnitudes(reading: Reading) -> Iterator[Point]:
         if heading is None:
             continue
         scale = _MAGNITUDES[(heading["one"] or heading["two"])[0].casefold()]
-        listed = {_unscaled(number) for text, figures in reading.record.figures if text is call.text for number in figures}
+        listed = {
+            _unscaled(number) for text, figures in reading.record.figures if text is call.text for number in figures
+        }
         for sentence in reading.sentences:
             for number in numbers(sentence.text):
                 plain = re.sub(r"[^\d]", "", number.text)
@@ -203,12 +214,18 @@ def _magnitudes(reading: Reading) -> Iterator[Point]:
                 off = [one for one in listed if one and _thousands(number.value / (one * scale))]
                 exact = any(abs(number.value - one * by) < 1e-6 * number.value for one in listed for by in (scale,))
                 if len(off) == 1 and not exact and len(f"{off[0]:g}".replace(".", "").strip("0")) >= 2:
-                    yield Point("wrong_fact", number.text, heading[0].strip(), "The record has this number in another magnitude.", _FIX)
+                    yield Point(
+                        "wrong_fact",
+                        number.text,
+                        heading[0].strip(),
+                        "The record has this number in another magnitude.",
+                        _FIX,
+                    )
 
 
 def _is_currency(text: str, number: Figure) -> bool:
     unit = _UNITS.get(number.unit) or _UNITS.get(text[max(0, number.start - 4) : number.start].strip().casefold())
-    return unit is not None and unit.dimension == 2  # noqa: PLR2004
+    return unit is not None and unit.dimension == 2
 
 
 def _thousands(ratio: float) -> bool:
@@ -250,6 +267,6 @@ def _recorded_unit(text: str, number: Figure) -> tuple[_Unit | None, str]:
         )
         return unit, (key[0] + number.text).strip()
     code = _UNITS.get(before[-4:].strip().casefold()) if before[-1:] == " " else None
-    if code is not None and code.dimension == 2:  # noqa: PLR2004
+    if code is not None and code.dimension == 2:
         return code, text[number.start - 4 : number.end].strip()
     return None, number.text
