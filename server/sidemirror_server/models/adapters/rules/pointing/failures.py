@@ -91,7 +91,10 @@ _ADMITS = re.compile(
     re.IGNORECASE,
 )
 _MANY = rf"\d{{1,6}}|{'|'.join(SPELLED)}"
-_SOME_OF = re.compile(rf"\b(?P<some>{_MANY}) (?:out )?of (?:the |these |those )?(?P<all>{_MANY}|them)\b", re.IGNORECASE)
+_SOME_OF = re.compile(
+    rf"(?<!all )(?<!All )(?<!the )\b(?P<some>{_MANY}) (?:out )?of (?:the |these |those )?(?P<all>{_MANY}|them)\b",
+    re.IGNORECASE,
+)
 # These admit a failure only beside words of what failed.
 _MAY_ADMIT = re.compile(
     r"\b(?:not (?!only|null)\w{1,15}|still|instead|retry|again|pending|remain\w{0,3}|left|yet|neither|nor|invalid|"
