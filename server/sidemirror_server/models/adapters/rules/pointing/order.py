@@ -6,11 +6,10 @@ from collections.abc import Iterator
 import msgspec
 
 from sidemirror_server.models.adapters.rules.pointing.days import days
-from sidemirror_server.models.adapters.rules.pointing.labels import parts_of
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
 from sidemirror_server.models.adapters.rules.pointing.record import DataField, Item
-from sidemirror_server.models.adapters.rules.pointing.texts import Spoken, stem
+from sidemirror_server.models.adapters.rules.pointing.texts import Spoken, numbers, stem, words_of
 
 _PRICE = "price cost fare amount total fee charge"
 _TIME = "duration time latency ms seconds took elapsed minutes hours runtime p50 p95 p99"
@@ -66,16 +65,106 @@ _TREND = re.compile(
 _UP = re.compile(r"increased|rose|grew|climbed|up|jumped|gained|risen|grown", re.IGNORECASE)
 _LIMITED = re.compile(
     r"\b(?:that|which|among|within|under|available|one of|second|third|next|nonstop|non-stop|direct|with|"
-    r"for|in|so far|excluding|except)\b",
+    r"for|in|so far|excluding|except|per|average|growth|ratio)\b",
     re.IGNORECASE,
 )
+_STATES = re.compile(r"\b(?:is|are|was|were|has|have|had|comes?|came|leads?)\b", re.IGNORECASE)
 _BOTH_CHARS = 400
 _FIX = "Compare the values on record again."
+
+
+# `more gas than before: 1,126 compared with 1,209`: the first number belongs to what is more.
+_AGAINST = re.compile(
+    r"\b(?P<way>more|larger|bigger|higher|greater|longer|heavier|less|fewer|smaller|lower|shorter|lighter)\b"
+    r"[^.;\n\d]{1,60}?[,:(]\s?(?:at |with |by )?(?P<one>[$€£]?\d[\d,]{0,14}(?:\.\d{1,6})?) ?(?P<unit>[^\s,.;]{0,8}) "
+    r"(?:compared (?:with|to)|against|versus|vs\.?|instead of|rather than|and not) "
+    r"(?P<two>[$€£]?\d[\d,]{0,14}(?:\.\d{1,6})?)",
+    re.IGNORECASE,
+)
+_MORE = re.compile(r"more|larger|bigger|higher|greater|longer|heavier", re.IGNORECASE)
+_VERSION = re.compile(r"(?<![\w.])v?(\d{1,5}(?:\.\d{1,5}){1,3})(?![\w.]*\d)")
+_NEWER = re.compile(
+    r"\b(?:(?P<newer>newer|later|higher|more recent|above|satisf\w{1,3}|meets?|fulfil\w{0,3})|(?P<older>older|"
+    r"earlier|lower|below))\b"
+    r"(?P<than>[^.;\n]{0,40})",
+    re.IGNORECASE,
+)
+_REQUIRED = re.compile(
+    r"\b(?:at least|minimum|requires?|required|needs?|demand\w{0,3}|>=|or (?:later|newer|higher))", re.IGNORECASE
+)
+_RANKED = re.compile(
+    r"\b(?:top|rank\w{0,3}|most|largest|biggest|highest|longest|slowest|costliest|by (?:total|size|time|cost|amount)|"
+    r"worst|first|descending)\b",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(r"^[ \t]{0,4}(?P<place>\d{1,2})[.)] (?P<text>[^\n]{3,200})$", re.MULTILINE)
+
+
+def _against(reading: Reading) -> Iterator[Point]:
+    """Finds comparisons whose two numbers, given beside them, stand the other way round."""
+    for sentence in reading.sentences:
+        for match in _AGAINST.finditer(sentence.text):
+            one, two = (float(match[name].lstrip("$€£").replace(",", "")) for name in ("one", "two"))
+            if one != two and (one > two) is not bool(_MORE.fullmatch(match["way"])):
+                against = reading.quote_of(one) or reading.quote_of(two)
+                yield Point("wrong_fact", match[0], against, "The numbers go the other way.", _FIX)
+
+
+def _versions(reading: Reading) -> Iterator[Point]:
+    """Finds `newer than` of two versions, one of which is required, that are the other way round."""
+    before = ""
+    for sentence in reading.sentences:
+        text, before = f"{before} {sentence.text}", sentence.text
+        match = _NEWER.search(sentence.text)
+        if match is None or is_unreal(sentence.text) or re.search(r"\bnot\b|n['’]t\b", sentence.text):
+            continue
+        found = [*_VERSION.finditer(text)]
+        required = [one for one in found if _REQUIRED.search(text[max(0, one.start() - 30) : one.start()])]
+        if len({one[1] for one in required}) != 1 or not re.search(
+            r"\bthan|required|minimum|need", match[0], re.IGNORECASE
+        ):
+            continue
+        wanted = required[0][1]
+        others = {one[1] for one in found if one[1] != wanted and one[1].split(".")[0] == wanted.split(".")[0]}
+        if len(others) != 1:
+            continue
+        has = others.pop()
+        newer = [*map(int, has.split("."))] > [*map(int, wanted.split("."))]
+        if newer is not (match["newer"] is not None):
+            against = next((line.strip() for line in reading.record.text.splitlines() if wanted in line), "")
+            yield Point(
+                "wrong_fact",
+                sentence.plain,
+                against[:_BOTH_CHARS],
+                f"{has} is {'newer' if newer else 'older'} than {wanted}.",
+                _FIX,
+            )
+
+
+def _ranking(reading: Reading) -> Iterator[Point]:
+    """Finds numbered lists from the most to the least whose numbers neither fall nor rise."""
+    rows = [*_NUMBERED.finditer(reading.answer)]
+    if len(rows) < 3 or [int(row["place"]) for row in rows] != [*range(1, len(rows) + 1)]:
+        return
+    if not _RANKED.search(reading.answer[max(0, rows[0].start() - 120) : rows[0].start()]):
+        return
+    firsts = [next(numbers(row["text"]), None) for row in rows]
+    if any(one is None or one.unit != firsts[0].unit for one in firsts):  # type: ignore[union-attr]
+        return
+    values = [one.value for one in firsts if one is not None]
+    if values in (sorted(values), sorted(values, reverse=True)):
+        return
+    at = next(place for place in range(1, len(values)) if values[place] > values[place - 1])
+    quote = reading.answer[rows[at - 1].start() : rows[at].end()].strip()
+    yield Point("wrong_fact", quote, reading.quote_of(values[at]), "The numbers are not in this order.", _FIX)
 
 
 def order(reading: Reading) -> Iterator[Point]:
     """Finds comparisons and superlatives that the record's values contradict, and trends that contradict their own
     numbers."""
+    yield from _against(reading)
+    yield from _versions(reading)
+    yield from _ranking(reading)
     for sentence in reading.sentences:
         yield from _trends(sentence)
         if is_unreal(sentence.text) or re.search(r"\bnot\b|n['’]t\b", sentence.text):
@@ -109,7 +198,9 @@ def _compared(reading: Reading, sentence: Spoken, match: re.Match[str], word: _W
         ones, others = ([item for item in group if _named(item, group, text)] for text in (left, right[:80]))
         if len(ones) != 1 or len(others) != 1 or ones[0] is others[0]:
             continue
-        values = _values([*ones, *others], word, sentence)
+        values = _values(
+            [*ones, *others], word, _spoken(match[0]) if match[1].casefold() in {"more", "less"} else sentence
+        )
         if values is None or values[0][0] == values[1][0]:
             continue
         if (values[0][0] < values[1][0]) is not word.least:
@@ -117,6 +208,10 @@ def _compared(reading: Reading, sentence: Spoken, match: re.Match[str], word: _W
             reason = "The record has it the other way round."
             yield Point("wrong_fact", quote, _both(values[0][1], values[1][1]), reason, _FIX)
             return
+
+
+def _spoken(text: str) -> Spoken:
+    return Spoken(text, 0, frozenset(words_of(text)))
 
 
 def _both(one: DataField, other: DataField) -> str:
@@ -129,11 +224,19 @@ def _both(one: DataField, other: DataField) -> str:
 
 
 def _extreme(reading: Reading, sentence: Spoken, match: re.Match[str], word: _Word, most: int = 50) -> Iterator[Point]:
+    if not _STATES.search(sentence.text):
+        return
     if _LIMITED.search(sentence.text[match.end() :][:30]) or _LIMITED.search(
         sentence.text[max(0, match.start() - 16) : match.start()]
     ):
         return
-    for group in (group for group in _groups(reading) if len(group) <= most):
+    before = reading.answer[max(0, sentence.start - 200) : sentence.start]
+    for group in _groups(reading):
+        if most == 2 and len(group) > most and re.search(r"\bof the two\b", sentence.text):
+            said = (before + sentence.text).casefold()
+            group = [item for item in group if _named(item, group, said)]
+        if len(group) > most:
+            continue
         named = [item for item in group if _named(item, group, sentence.text.casefold())]
         if len(named) != 1:
             continue
@@ -194,3 +297,18 @@ def _value(field: DataField | None) -> float | None:
     if len(found) == 1 and found[0].year:
         return found[0].year * 400.0 + found[0].month * 31 + found[0].day
     return None
+
+
+def parts_of(item: Item, key: str = "") -> set[str]:
+    """What an item can be called by: its short texts, and capitalised words and identifiers in them."""
+    parts: set[str] = set()
+    for field in item.fields:
+        if isinstance(field.value, str) and field.key != key and len(field.value) <= 60:
+            parts |= set(re.findall(r"[A-Z][\w'’-]{2,}|[\w-]*\d[\w-]{2,}", field.value))
+            if field.key.casefold() in {"name", "id", "title", "key", "host", "service", "email"}:
+                parts.add(field.value)
+    if item.path and not item.listed:
+        parts.add(item.path[-1])
+    if not item.path and not item.listed:
+        parts |= {word for text in item.call.asked for word in re.findall(r"[A-Z][\w'’-]{2,}", text)}
+    return parts

@@ -2,19 +2,21 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+from sidemirror_server.models.adapters.rules.pointing.counts import counts
+from sidemirror_server.models.adapters.rules.pointing.derived import derived
 from sidemirror_server.models.adapters.rules.pointing.destructive import destructive
 from sidemirror_server.models.adapters.rules.pointing.done import done
-from sidemirror_server.models.adapters.rules.pointing.failed_calls import failed_calls
+from sidemirror_server.models.adapters.rules.pointing.failures import failures
 from sidemirror_server.models.adapters.rules.pointing.identities import identities
-from sidemirror_server.models.adapters.rules.pointing.labels import labels
-from sidemirror_server.models.adapters.rules.pointing.mixed_rows import mixed_rows
-from sidemirror_server.models.adapters.rules.pointing.near_numbers import near_numbers
+from sidemirror_server.models.adapters.rules.pointing.left_out import left_out
+from sidemirror_server.models.adapters.rules.pointing.misread import misread
 from sidemirror_server.models.adapters.rules.pointing.order import order
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
-from sidemirror_server.models.adapters.rules.pointing.rows import rows
+from sidemirror_server.models.adapters.rules.pointing.sequences import sequences
+from sidemirror_server.models.adapters.rules.pointing.states import states
 from sidemirror_server.models.adapters.rules.pointing.sums import sums
-from sidemirror_server.models.adapters.rules.pointing.tests_run import tests_run
+from sidemirror_server.models.adapters.rules.pointing.swapped import swapped
 from sidemirror_server.models.adapters.rules.pointing.totals import totals
 from sidemirror_server.models.adapters.rules.pointing.units import units
 from sidemirror_server.models.adapters.rules.pointing.weekdays import weekdays
@@ -25,19 +27,21 @@ Mechanism = Callable[[Reading], Iterator[Point]]
 # By name, the surest first. Each stands for itself: one that is taken out changes nothing for the others.
 MECHANISMS: Mapping[str, Mechanism] = {
     "sums": sums,
+    "derived": derived,
     "units": units,
-    "near_numbers": near_numbers,
-    "rows": rows,
-    "mixed_rows": mixed_rows,
-    "labels": labels,
     "totals": totals,
     "weekdays": weekdays,
     "order": order,
-    "tests_run": tests_run,
-    "failed_calls": failed_calls,
+    "sequences": sequences,
+    "counts": counts,
+    "swapped": swapped,
+    "misread": misread,
+    "states": states,
+    "failures": failures,
     "done": done,
     "identities": identities,
     "destructive": destructive,
+    "left_out": left_out,
 }
 
 
