@@ -101,7 +101,7 @@ async def test_what_is_refused_uses_up_no_room(tmp_path: Path) -> None:
     """Seen to fail when spans are counted before they are kept: after some retries the exporter was told that it was
     well, and that all of its spans were too many."""
     switch, run = Switch(), run_of("t", CALLS, conversation="c")
-    async with receiving(tmp_path, switch=switch) as server:
+    async with receiving(tmp_path, switch=switch, telemetry__settle_s="5") as server:
         switch.turn(Fault.AWAY)
         for _ in range(5):
             assert await refused(server, run) is grpc.StatusCode.UNAVAILABLE
