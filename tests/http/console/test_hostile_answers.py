@@ -6,7 +6,7 @@ first fields of an answer, and is cut in the others.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from typing import TypeVar
 from urllib.parse import quote
@@ -209,7 +209,7 @@ def unknown(text: str, number: int) -> dict[str, Message]:
 
 
 # By a screen's name: its place, and the answers with a text.
-RECORDS = {
+RECORDS: dict[str, tuple[str, Callable[[str, int], Mapping[str, Message]]]] = {
     "turn": ("/turns/{}", turn),
     "lesson": ("/lessons/{}", lesson),
     "recovery": (
