@@ -36,7 +36,7 @@ export function MemoryStanding(props: { memory: Memory }) {
   if (state === MemoryState.RETIRED) return <Badge>retired</Badge>;
   return (
     <>
-      <Badge tone="warn">quarantined</Badge> <span class="dim wide">{quarantine}</span>
+      <Badge tone="warn">quarantined</Badge> <span class="dim wide">{headline(quarantine, 40)}</span>
     </>
   );
 }

@@ -15,7 +15,7 @@ import { ChangeList } from "./changes.js";
 import { useSeen } from "./live.js";
 import { Answered, Badge, Facts, Grpcurl, Heading, Time } from "./parts.js";
 import { Share } from "./plots.js";
-import { counted, durationMs, lasting, millisOf, percent, seen, spaced, usd, whole, word } from "./words.js";
+import { counted, durationMs, headline, lasting, millisOf, percent, spaced, usd, whole, word } from "./words.js";
 
 const EVERY_MS = 5_000;
 // From here on a difference of clocks is worth a look. Chosen here: times in one turn's record are apart by as much.
@@ -65,8 +65,8 @@ function findings({ info, aheadMs }: Answer): Note[] {
   const add = (text: string, advice = "") => void found.push({ isOk: false, found: text, advice, lastTime: undefined });
   for (const model of info.models) {
     if (model.available || model.provider === RULES) continue;
-    const purpose = model.purpose.replaceAll("_", " ");
-    add(`The model for ${purpose} is not asked (${model.provider} ${model.model}): it failed several times, cannot be loaded, or a cap is used up.`, "See the log.");
+    const purpose = headline(model.purpose).replaceAll("_", " ");
+    add(`The model for ${purpose} is not asked (${headline(model.provider)} ${headline(model.model)}): it failed several times, cannot be loaded, or a cap is used up.`, "See the log.");
   }
   for (const cap of info.spendCaps) {
     if (usedOf(cap).some((used) => used >= 1)) add(`A day's cap is used up (${capName(cap)}): no model is asked until it resets.`);
@@ -95,13 +95,13 @@ function Findings(props: { of: readonly Note[] }) {
     <ul class="findings">
       {props.of.map((one) => (
         <li key={one.found} class={one.isOk ? "notice" : "notice warn"}>
-          {seen(one.found)}
+          {headline(one.found, 2_000)}
           {one.lastTime && (
             <>
               , the last one at <Time at={one.lastTime} />
             </>
           )}
-          {one.advice && <span class="dim"> {seen(one.advice)}</span>}
+          {one.advice && <span class="dim"> {headline(one.advice, 2_000)}</span>}
         </li>
       ))}
     </ul>
@@ -119,7 +119,7 @@ function shareOf(part: number, whole: number): number {
 }
 
 function capName(cap: SpendCap): string {
-  return cap.purpose ? seen(cap.purpose.replaceAll("_", " ")) : `${word(SpendLevelSchema, cap.level)}, all purposes`;
+  return cap.purpose ? headline(cap.purpose.replaceAll("_", " ")) : `${word(SpendLevelSchema, cap.level)}, all purposes`;
 }
 
 function Info(props: Answer) {
@@ -156,9 +156,9 @@ function Info(props: Answer) {
           <tbody>
             {info.stores.map((store) => (
               <tr key={store.kind + store.holds}>
-                <td>{seen(store.kind)}</td>
-                <td>{seen(store.holds)}</td>
-                <td class="wide">{seen(store.durability)}</td>
+                <td>{headline(store.kind)}</td>
+                <td>{headline(store.holds)}</td>
+                <td class="wide">{headline(store.durability)}</td>
                 <td>
                   <Answers is={store.available} />
                 </td>
@@ -193,7 +193,7 @@ function Info(props: Answer) {
         {info.backlog.length === 0 ? (
           <p class="dim">No background work.</p>
         ) : (
-          <Facts of={info.backlog.map((one) => [one.kind.replaceAll("_", " "), one.waitingCount] as const)} />
+          <Facts of={info.backlog.map((one) => [headline(one.kind).replaceAll("_", " "), one.waitingCount] as const)} />
         )}
       </section>
       <section>
@@ -205,19 +205,19 @@ function Info(props: Answer) {
         <h2>Settings</h2>
         <Facts
           of={[
-            ["Version", seen(info.version)],
+            ["Version", headline(info.version)],
             ["Advice", info.adviceIsShadow ? "kept, not told" : "told"],
             ["Level of a new session", word(ThinkLevelSchema, info.defaultConfig?.level ?? 0) || "off"],
             ["Reflections of a turn", info.defaultBudget?.maxReflections],
             [
               "Embedding model",
-              info.memoryEmbedding && `${seen(info.memoryEmbedding.model)}, weight ${info.memoryEmbedding.weight.toFixed(2)}`,
+              info.memoryEmbedding && `${headline(info.memoryEmbedding.model)}, weight ${info.memoryEmbedding.weight.toFixed(2)}`,
             ],
           ]}
         />
         <details>
           <summary>{counted(Object.keys(info.limits).length, "limit")}</summary>
-          <Facts of={Object.entries(info.limits).map(([name, value]) => [spaced(name), whole(value)] as const)} />
+          <Facts of={Object.entries(info.limits).map(([name, value]) => [headline(spaced(name)), whole(value)] as const)} />
         </details>
       </section>
     </>
@@ -228,10 +228,10 @@ function Info(props: Answer) {
 function modelsOf(info: GetServerInfoResponse) {
   const models = new Map<string, { name: string; purposes: string[]; available: boolean; isRules: boolean }>();
   for (const { provider, model, purpose, available } of info.models) {
-    const name = seen([provider, model].filter(Boolean).join(" "));
+    const name = headline([provider, model].filter(Boolean).join(" "));
     const key = `${name} ${available}`;
     const known = models.get(key) ?? { name, purposes: [], available, isRules: provider === RULES };
-    known.purposes.push(seen(purpose.replaceAll("_", " ")));
+    known.purposes.push(headline(purpose.replaceAll("_", " ")));
     models.set(key, known);
   }
   return [...models];
@@ -301,8 +301,8 @@ function Spend(props: { info: GetServerInfoResponse }) {
           <tbody>
             {spend.map((one) => (
               <tr key={one.day + one.purpose}>
-                <td>{seen(one.day)}</td>
-                <td>{seen(one.purpose.replaceAll("_", " "))}</td>
+                <td>{headline(one.day)}</td>
+                <td>{headline(one.purpose.replaceAll("_", " "))}</td>
                 <td class="number">{String(one.calls)}</td>
                 <td class="number">{whole(one.tokens)}</td>
                 <td class="number">{usd(one.usd)}</td>

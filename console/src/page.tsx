@@ -15,7 +15,7 @@ import { Recovery } from "./recovery.js";
 import { NoToken, opening, token } from "./session.js";
 import { Turn } from "./turn.js";
 import { Turns } from "./turns.js";
-import { seen } from "./words.js";
+import { headline } from "./words.js";
 
 const SCREENS = [
   ["turns", "Turns"],
@@ -57,7 +57,7 @@ function ScopeForm(props: { place: Place }) {
   };
   return (
     <details class="scope">
-      <summary title="Tenant / project">{seen(named) || "Scope"}</summary>
+      <summary title="Tenant / project">{headline(named, 300) || "Scope"}</summary>
       <form onSubmit={change}>
         <label>
           Tenant <input name="tenant" value={tenantId} maxLength={128} placeholder={own?.tenantId} />

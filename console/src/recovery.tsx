@@ -292,8 +292,8 @@ function Failures(props: { observations: readonly RecoveryObservation[]; names: 
                 {one.shadowRecoveryId && <Badge tone="warn">shadow</Badge>}
               </td>
               <td>
-                <Badge tone={one.worked ? "good" : one.turnFailed ? "warn" : "bad"}>{outcomeOf(one)}</Badge>{" "}
-                {one.isUncounted && <span class="dim small">does not count</span>}
+                <Badge tone={one.worked ? "good" : one.turnFailed ? "warn" : "bad"}>{one.turnFailed ? "worked" : outcomeOf(one)}</Badge>{" "}
+                {one.turnFailed && <span class="dim small">its turn failed</span>} {one.isUncounted && <span class="dim small">does not count</span>}
               </td>
             </tr>
           ))}

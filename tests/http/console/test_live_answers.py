@@ -87,7 +87,7 @@ def summary() -> pb.TurnDirective:
 
 
 def record(
-    entries: list[pb.TurnEntry], state: int = pb.TURN_STATE_OPEN, token: str = "", **fields: Any
+    entries: list[pb.TurnEntry], state: pb.TurnState = pb.TURN_STATE_OPEN, token: str = "", **fields: Any
 ) -> pb.GetTurnResponse:
     now = Timestamp()
     now.GetCurrentTime()

@@ -264,7 +264,7 @@ def test_what_is_counted_is_what_is_drawn(browser: Browser, server: SidecarThrea
         "worked",
         "failed",
         "worked does not count",
-        "worked, and its turn failed",
+        "worked its turn failed",
         "worked",
         "worked",
     ]
