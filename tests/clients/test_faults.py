@@ -77,7 +77,7 @@ def away_after(fault: Fault) -> set[str]:
 @pytest.mark.parametrize("during", [killed, paused, swapped, restarted], ids=lambda during: during.__name__)
 def test_a_sidecar_that_goes(language: Language, during: object, tmp_path: Path) -> None:
     """Seen to fail for Python: when it is paused, if nothing looks for silence; when it is killed, if outcomes are not
-    kept, and if the agent is told of each stream that breaks."""
+    kept."""
     run_rounds(language, Fault(during), tmp_path)  # type: ignore[arg-type]  # one of the four above
 
 

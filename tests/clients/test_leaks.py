@@ -75,7 +75,7 @@ class Size(NamedTuple):
 def test_nothing_grows(language: Language, size: Size, tmp_path: Path) -> None:
     """`uv run pytest -m long -s tests/clients/test_leaks.py` prints the figures of 2,000 turns.
 
-    Seen to fail for Python and Rust when the client leaves a task behind that sleeps, in every third turn."""
+    Seen to fail for Python when the client leaves a task behind that sleeps, in every third turn."""
     command = ready(language)
     steps = rounds("leaks.json", size.warm + size.rounds, tmp_path / "steps.json")
     with sidecar(tmp_path) as beside:

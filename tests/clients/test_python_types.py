@@ -49,7 +49,7 @@ def used_names() -> set[str]:
 
 
 def test_the_program_uses_every_public_name() -> None:
-    """Seen to fail with a method of a turn that the program does not call."""
+    """Seen to fail with a field of a problem that the program does not read."""
     assert public_names() - used_names() == set()
 
 
@@ -61,8 +61,8 @@ def test_mypy(tmp_path: Path) -> None:
 
 
 def test_pyright(tmp_path: Path) -> None:
-    """pyright itself takes its program from npm; basedpyright is the same checker as a wheel. Seen to fail when
-    `begin_turn` takes no `context`."""
+    """pyright itself takes its program from npm; basedpyright is the same checker as a wheel. Seen to fail with
+    an argument that a message does not have."""
     command = shutil.which("basedpyright", path=Path(sys.executable).parent)
     if command is None:
         if os.environ.get("CI"):

@@ -172,7 +172,10 @@ FAILS = {
         """    System.out.println(String.join("\\n", messages));""",
         """    if (true) throw new IllegalStateException("the model is down");""",
     ),
-    "rust": ("    turn.finish(TaskOutcome::Failure, None);\n    answer", """    Err("the model is down".into())"""),
+    "rust": (
+        "    turn.finish(TaskOutcome::Failure, None);\n    answer",
+        """    answer.and(Err("the model is down".into()))""",
+    ),
 }
 
 

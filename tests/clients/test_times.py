@@ -23,7 +23,6 @@ MOST_MS = {"report": 1.0, "advice after a success": 10.0, "advice after a failur
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 def test_what_an_agent_waits_for(language: Language, tmp_path: Path) -> None:
-    """Seen to fail for Python when `advice` waits 20 ms before it looks."""
     steps = rounds("advice_times.json", TURNS, tmp_path / "steps.json")
     with sidecar(tmp_path) as beside:
         ran = run_scenario(ready(language), str(steps), beside, language.folder)

@@ -315,8 +315,8 @@ async fn what_cannot_be_used_is_named() {
     assert!(error.message().contains("No such file"), "{error}");
 }
 
-/// As a `static` client under a runtime for each test does. Seen to fail when a client is bound to the runtime that it was
-/// made in: what is asked afterwards takes its whole time, and nobody is told anything.
+/// As a `static` client under a runtime for each test does. Seen to fail, after the 20 s of the plan, when a client is bound to
+/// the runtime that it was made in.
 #[test]
 fn a_client_outlives_the_runtime_that_it_was_made_in() {
     let (told, tells) = mpsc::channel();

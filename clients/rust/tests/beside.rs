@@ -69,7 +69,7 @@ fn turn_id(name: &str) -> String {
     format!("{name}-{}", std::process::id())
 }
 
-/// Seen to fail, with no plan in the second runtime, when what goes on beside the agent is in the first one.
+/// What goes on beside the agent is in neither.
 #[test]
 #[ignore = "needs a sidecar: tests/clients/test_own_tests.py"]
 fn one_client_serves_a_runtime_after_the_other() {
@@ -87,7 +87,7 @@ fn one_client_serves_a_runtime_after_the_other() {
     assert!(Runtime::new().unwrap().block_on(sidemirror.close()).is_empty());
 }
 
-/// Seen to fail when it is delivered in the agent's runtime, which ends at once.
+/// It is not delivered in the agent's runtime, which ends at once.
 #[test]
 #[ignore = "needs a sidecar: tests/clients/test_own_tests.py"]
 fn what_is_dropped_is_delivered_though_its_runtime_is_gone() {
