@@ -9,11 +9,14 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -284,5 +287,24 @@ func TestEventsOfACall(t *testing.T) {
 	}
 	if called.GetToolCalled().GetCallId() != "" || OfCall("c", UserMessage("hello")).GetUserMessage().GetText() != "hello" {
 		t.Error("another event is no longer as it was")
+	}
+}
+
+// Seen to fail, told as away, when every error that is none of the sidecar's own counts as absence.
+func TestAStreamThatTheSidecarGivesUpIsNoAbsence(t *testing.T) {
+	away := make(told, 10)
+	var streams atomic.Int32
+	client := listen(t, func(stream pb.ThinkingService_RunTurnServer) error {
+		if streams.Add(1) == 1 {
+			return status.Error(codes.Canceled, "CANCELLED")
+		}
+		return acks()(stream)
+	}, nil, WithOnAway(away.on))
+	turn := client.BeginTurn(TurnOptions{})
+	turn.Finish(OutcomeUnspecified, nil)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := client.Flush(ctx); err != nil || len(away) > 0 || streams.Load() != 2 {
+		t.Fatal(err, len(away), streams.Load())
 	}
 }

@@ -76,8 +76,9 @@ func (t *Turn) deliverEvents() bool {
 			}
 			toldLater = true
 			pause = max(pause, problem.RetryAfter)
-		case status.Code(err) == codes.Internal && problem.Reason != "", isRefusedStream(err):
-			// It is there.
+		case status.Code(err) == codes.Internal && problem.Reason != "", isRefusedStream(err),
+			status.Code(err) == codes.Canceled:
+			// It is there. A stream that the sidecar gives up is CANCELLED; a connection that breaks is UNAVAILABLE.
 		default:
 			t.link.failed(err, outages)
 		}

@@ -66,8 +66,8 @@ _CLIENT = "dev/sidemirror/sidemirror-client/0.1.0/sidemirror-client-0.1.0"
 
 
 def uses(maven: Sequence[str], made: Path, built: Path, tmp_path: Path) -> None:
-    """A project of the README's first lines, which has our packages from the repository `made`, or from `built`, that of
-    Maven's user; beside a sidecar."""
+    """A project of the README's first lines beside a sidecar. It has our packages from the repository `made`, or from
+    `built`, that of Maven's user."""
     project = tmp_path / "project"
     sources = project / "src/main/java"
     sources.mkdir(parents=True)
@@ -97,7 +97,7 @@ def test_a_project_elsewhere(tmp_path: Path) -> None:
 
 
 def test_what_is_published(tmp_path: Path) -> None:
-    """What a release uploads, with sources and documentation. Seen to fail when `tools/release` leaves the contract out."""
+    """What a release uploads, with sources and documentation."""
     (java,) = [language for language in LANGUAGES if language.name == "java"]
     ready(java)
     run((sys.executable, str(ROOT / "tools/release"), str(tmp_path / "release"), "java"), ROOT)

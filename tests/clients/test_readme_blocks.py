@@ -49,6 +49,10 @@ class Blocks {
 %s  }
 }
 """
+_JAVAC = (
+    'exec javac -Xlint:all -Werror -proc:none -d target/blocks -cp "target/classes:$(cat target/classpath)"'
+    " target/blocks/Blocks.java"
+)
 # By the language: where its blocks stand, the file that they make, and what compiles it.
 BLOCKS: dict[str, tuple[str, str, str, Sequence[str]]] = {
     "go": ("go", "main.go", _GO, ("go", "vet", "./target/blocks")),
@@ -57,11 +61,7 @@ BLOCKS: dict[str, tuple[str, str, str, Sequence[str]]] = {
         ("npx", "tsc", "--noEmit", "--strict", "--module", "nodenext", "--target", "es2023", "--types", "node",
          "--lib", "es2023,esnext.disposable", "--skipLibCheck", "target/blocks/blocks.ts"),
     ),
-    "java": (
-        "java", "Blocks.java", _JAVA,
-        ("sh", "-c", 'javac -Xlint:all -Werror -proc:none -d target/blocks -cp "target/classes:$(cat target/classpath)" '
-         "target/blocks/Blocks.java"),
-    ),
+    "java": ("java", "Blocks.java", _JAVA, ("sh", "-c", _JAVAC)),
 }  # fmt: skip
 
 

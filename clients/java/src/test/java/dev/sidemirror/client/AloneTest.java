@@ -255,6 +255,7 @@ class AloneTest {
     assertEquals(Trouble.Kind.TOKEN, Trouble.of(Status.UNAUTHENTICATED.asRuntimeException()).kind());
     Trouble later = new Trouble(Trouble.Kind.LATER, Duration.ZERO);
     assertEquals(later, Trouble.of(failed(Status.Code.INTERNAL, ErrorInfo.newBuilder().setReason("INTERNAL").build())));
+    assertEquals(later, Trouble.of(Status.CANCELLED.asRuntimeException()), "the sidecar gives the stream up");
     assertEquals(Trouble.Kind.AWAY, Trouble.of(Status.INTERNAL.asRuntimeException()).kind(), "something between");
     Status refused = Status.UNAVAILABLE.withDescription("Rst Stream with error code: REFUSED_STREAM");
     assertEquals(Trouble.Kind.LATER, Trouble.of(refused.asRuntimeException()).kind());
