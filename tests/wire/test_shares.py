@@ -1,6 +1,7 @@
 """What one agent may take of a sidecar that many share: its limits are its own, and its neighbours notice nothing."""
 
 import asyncio
+import itertools
 import time
 from pathlib import Path
 from typing import Any
@@ -97,28 +98,37 @@ async def test_a_flood_waits_and_its_neighbour_does_not(tmp_path: Path) -> None:
 
 
 async def test_a_message_for_which_there_is_no_room_is_refused(tmp_path: Path) -> None:
-    """By the limit's name, while its agent's others wait and pass. Seen to fail when it waits all the same."""
+    """By the limit's name, while another one of its agent waits: the first large message uses up 18 s of the share, and
+    by then all streams are read from. Seen to fail when it waits all the same."""
     given = settings(tmp_path, agent_bytes_per_second=163_840, agent_waiting_bytes=300_000)
-    large = pb.RunTurnRequest(tenant_id="acme", events=[started(), said("x" * 200_000)])
     async with running(tmp_path, **given) as served, grpc.aio.insecure_channel(served.address) as channel:
         stub = ThinkingServiceStub(channel)
+        streams = [stub.RunTurn(metadata=bearer(ACME)) for _ in range(4)]
 
-        async def sent() -> str:
-            stream = stub.RunTurn(metadata=bearer(ACME))
+        async def hears(stream: Any, received: int) -> str:
+            """Empty once so many events are received; the limit's name if the stream is refused."""
             try:
-                await stream.write(large)
-                while True:
-                    response = await stream.read()
-                    assert isinstance(response, pb.RunTurnResponse)
-                    if any(directive.ack.received == 2 for directive in response.directives):
+                while isinstance(response := await stream.read(), pb.RunTurnResponse):
+                    if any(directive.ack.received == received for directive in response.directives):
                         return ""
+                return str((await stream.code()).name)
             except grpc.aio.AioRpcError as error:
                 return told(error)[0]
-            finally:
-                stream.cancel()
 
-        came = await asyncio.gather(*[sent() for _ in range(4)])
-    assert sorted(came) == ["", "", "agent_waiting_bytes", "agent_waiting_bytes"]
+        for stream in streams:
+            await stream.write(pb.RunTurnRequest(tenant_id="acme", events=[started()]))
+        assert [await hears(stream, 1) for stream in streams] == [""] * 4
+        await streams[0].write(pb.RunTurnRequest(events=[said("x" * 200_000)] * 15))
+        assert await hears(streams[0], 16) == ""
+        for stream in streams[1:]:
+            await stream.write(pb.RunTurnRequest(events=[said("x" * 200_000)]))
+        waiting = [asyncio.create_task(hears(stream, 2)) for stream in streams[1:]]
+        refused = [await one for one in itertools.islice(asyncio.as_completed(waiting, timeout=15), 2)]
+        assert refused == ["agent_waiting_bytes"] * 2
+        assert sum(not one.done() for one in waiting) == 1
+        for stream in streams:
+            stream.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
 
 
 async def test_events_cost_in_whatever_messages_they_come(tmp_path: Path) -> None:
