@@ -15,7 +15,7 @@ _RESULT = re.compile(
     r"overall|therefore|owe|due|so you|that is|difference|saving)\b",
     re.IGNORECASE,
 )
-_SENTENCES, _PARTS, _SUMMANDS = 4, 10, 8
+_SENTENCES, _PARTS, _SUMMANDS, _MOST_RESULTS = 4, 10, 8, 30
 # Fewer digits come near by chance; without a sign of money so many do.
 _LEAST_DIGITS = 3
 
@@ -24,6 +24,7 @@ def derived(reading: Reading) -> Iterator[Point]:
     """Finds results that are not on record. A sum, a difference or a multiple of the numbers around them differs in one
     digit, and none is the same."""
     windows: list[list[Figure]] = []
+    tried = 0
     for sentence in reading.sentences:
         found = [one for one in numbers(sentence.text, spelled=True) if one.unit != "%"]
         for result in found if _RESULT.search(sentence.text) else ():
@@ -31,6 +32,9 @@ def derived(reading: Reading) -> Iterator[Point]:
             count = len(digits.replace(".", ""))
             if result.spelled or count < _LEAST_DIGITS + (not result.money) or is_hedged(sentence, result.start):
                 continue
+            tried += 1
+            if tried > _MOST_RESULTS:
+                return
             parts = [*itertools.chain(*windows[-_SENTENCES:]), *(one for one in found if one is not result)][-_PARTS:]
             if (
                 reading.knows(result)

@@ -207,7 +207,7 @@ def failures(reading: Reading) -> Iterator[Point]:
     if best is not None:
         _, sentence, failure = best
         reason = f"The call of {failure.call.spoken} failed." if failure.whole else "On record a part of it failed."
-        yield Point("wrong_fact", sentence.plain, failure.quote, reason, _FIX)
+        yield Point("wrong_fact", sentence.plain.rstrip(" .;,"), failure.quote, reason, _FIX)
 
 
 def _failures(reading: Reading) -> Iterator[Failure]:

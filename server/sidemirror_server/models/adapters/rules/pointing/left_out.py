@@ -53,6 +53,8 @@ _EMPTY = frozenset(
     )
 )
 _PREFIX = 5
+# Of two parts one is often answered in other words. Chosen here.
+_LEAST_PARTS = 3
 _NAME_CHARS, _LINE_CHARS, _MOST_LINES = 40, 300, 200
 _NUMERIC = re.compile(r"\d[\d.,:]{0,20}\d|\d")
 
@@ -69,7 +71,7 @@ def left_out(reading: Reading) -> Iterator[Point]:
     if not reading.record.calls or "?" in reading.answer or len(reading.record.request) > _REQUEST_CHARS:
         return
     parts = list(_parts(request))
-    if len(parts) < 2:
+    if len(parts) < _LEAST_PARTS:
         return
     said = frozenset(name_words(reading.answer))
     missing = []

@@ -63,7 +63,7 @@ def _alike(reading: Reading, sentence: Spoken, number: Figure) -> Cell | None:
                     sure = count >= _DIGITS or sorted(digits) == sorted(other) or (row.words | cell.name) & said
                     if alike and sure:
                         found[value] = cell
-    told = [value for value in found if any(_shown(value, one) for one in reading.said)]
+    told = [value for value in found if any(_shown(value, one) for one in reading.said - {number.value})]
     return next(iter(found.values())) if len(found) == 1 and not told else None
 
 
@@ -99,7 +99,11 @@ def _of_row(reading: Reading, sentence: Spoken, number: Figure) -> Cell | None:
             for cell, value in cells
             if cell.name & said or (not cell.name and cell.key.startswith(f"{kind}/") and kind != "number")
         ] or ([pair for pair in cells if pair[0].name] if kind == "number" else [])
-        unused = [(cell, value) for cell, value in same_kind if not any(_shown(value, one) for one in reading.said)]
+        unused = [
+            (cell, value)
+            for cell, value in same_kind
+            if not any(_shown(value, one) for one in reading.said - {number.value})
+        ]
         if len(unused) == 1 and 1 / _RATIO < abs(number.value) / (unused[0][1] or 1e-9) < _RATIO:
             return unused[0][0]
     return None

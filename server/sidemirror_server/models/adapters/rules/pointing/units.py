@@ -65,7 +65,7 @@ _PERIOD = re.compile(
     re.IGNORECASE,
 )
 _PERIOD_ON_RECORD = re.compile(
-    r"[^.;\d]{0,40}?(?:\bper|\ba|\ban|\bevery|\beach|/|\binterval|\bperiod|\bfrequency)[ \t\"':=]{0,5}"
+    r"[^.;\d]{0,20}?(?:\bper|\ba|\ban|\bevery|\beach|/|\binterval|\bperiod|\bfrequency)[ \t\"':=]{0,5}"
     r"(?P<period>second|minute|hour|night|day|week|month|quarter|year|daily|weekly|monthly|yearly|annual)",
     re.IGNORECASE,
 )
