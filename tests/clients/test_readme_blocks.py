@@ -67,7 +67,7 @@ BLOCKS: dict[str, tuple[str, str, str, Sequence[str]]] = {
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_the_other_blocks_compile(name: str) -> None:
-    """All of them: a new one has to be put here. Seen to fail with a field that the contract has not."""
+    """All of them: a new one has to be put here."""
     ready(next(language for language in LANGUAGES if language.name == name))
     kind, file, form, command = BLOCKS[name]
     text = (CLIENTS / name / "README.md").read_text()

@@ -135,7 +135,7 @@ class WithinTest {
     assertEquals("look", Sidemirror.lessonsText(Optional.of(ContextBlock.newBuilder().setText("look").build())));
   }
 
-  /** Of curves that is in untrusted.json. Seen to fail when a length is written in more bytes than it needs. */
+  /** Of curves that is in untrusted.json. */
   @Test
   void aKeyOfRsaIsReadInEitherForm() throws GeneralSecurityException {
     KeyPairGenerator keys = KeyPairGenerator.getInstance("RSA");
