@@ -6,7 +6,7 @@ first fields of an answer, and is cut in the others.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import TypeVar
 from urllib.parse import quote, unquote
@@ -228,7 +228,7 @@ RECORDS: dict[str, tuple[str, Callable[[str, int], Mapping[str, Message]]]] = {
 NOT_FOUND = {"goals-lesson": "GetReflection", "unknown": "GetTurn"}
 
 
-def visited(page: Page, width: int, visits: list[tuple[str, Mapping[str, Message]]]) -> None:
+def visited(page: Page, width: int, visits: Sequence[tuple[str, Mapping[str, Message]]]) -> None:
     """Visits places with these answers: nothing is wrong with any of them, and the first one shows its text."""
     page.looks(width)
     shown: list[bool] = []
