@@ -52,61 +52,6 @@ CASES = (
         ("It took 350 ms.", "It took 0.35 seconds."),
     ),
     Case(
-        "misread",
-        "What takes the space?",
-        (ok("run", "6.9 GB   Archive\n3.8 GB   Inbox\n1.7 GB   Sent"),),
-        "The inbox takes 3.3 GB.",
-        "The inbox takes 3.3 GB.",
-        "3.8 GB   Inbox",
-        (
-            "The inbox takes 3.8 GB.",
-            "The archive takes 6.9 GB, the inbox 3.8 GB.",
-            "The inbox takes about 4 GB.",
-            "The inbox and the sent mail take 5.5 GB together.",
-        ),
-    ),
-    Case(
-        "swapped",
-        "Which one has the sofa?",
-        (
-            ok(
-                "get_orders",
-                '[{"id": "W-5518203", "items": ["Side table"], "total": 214.0}, '
-                '{"id": "W-5518230", "items": ["Blue sofa Lund"], "total": 1290.0}]',
-            ),
-        ),
-        "The blue Lund sofa is in order W-5518203.",
-        "The blue Lund sofa is in order W-5518203.",
-        '"id": "W-5518230"',
-        (
-            "The blue Lund sofa is in order W-5518230.",
-            "The side table is in order W-5518203.",
-            "The blue Lund sofa is not in order W-5518203.",
-            "The sofa is in W-5518230, the table in W-5518203.",
-        ),
-    ),
-    Case(
-        "derived",
-        "What is left to pay?",
-        (ok("get_folio", "Room 613.70\nDeposit 150.00"),),
-        "The room was €613.70. After your deposit of €150.00, €473.70 is left to pay.",
-        "€473.70",
-        "613.70",
-        (
-            "The room was €613.70. After your deposit of €150.00, €463.70 is left to pay.",
-            "The room was €613.70 and the deposit €150.00.",
-        ),
-    ),
-    Case(
-        "totals",
-        "What did I spend on taxis?",
-        (ok("search_payments", "03/02 CITYCAB 18.40\n03/05 HOPPA 11.75\n03/13 CITYCAB 32.60"),),
-        "You spent 64.75 altogether.",
-        "64.75",
-        "HOPPA 11.75",
-        ("You spent 62.75 altogether.", "The first was 18.40."),
-    ),
-    Case(
         "weekdays",
         "When is it?",
         (ok("get_event", '{"start": "2026-04-17T10:00"}'),),
@@ -120,41 +65,6 @@ CASES = (
             "There is one next Monday, 17 May.",
             "They meet on Friday 17 April 2026, Monday 20 April 2026 and Tuesday 21 April 2026.",
         ),
-    ),
-    Case(
-        "order",
-        "Which is cheaper?",
-        (ok("search", '[{"name": "Seaview", "total": 319.6}, {"name": "Dunes", "total": 327.6}]'),),
-        "The Dunes is cheaper than the Seaview.",
-        "The Dunes is cheaper than the Seaview",
-        '"total": 327.6',
-        ("The Seaview is cheaper than the Dunes.", "The Dunes is not cheaper than the Seaview."),
-    ),
-    Case(
-        "sequences",
-        "What happened first?",
-        (
-            ok(
-                "timeline",
-                "10:02:11 pg-2 heartbeat lost\n10:02:41 pg-2 promoted to primary\n10:04:30 config push cfg-918",
-            ),
-        ),
-        "The config push went out before pg-2 was promoted.",
-        "The config push went out before pg-2 was promoted.",
-        "10:04:30 config push cfg-918",
-        (
-            "The config push went out after pg-2 was promoted.",
-            "pg-2 was promoted before the config push went out.",
-        ),
-    ),
-    Case(
-        "counts",
-        "What does the audit say?",
-        (ok("bash", "# audit report\n5 vulnerabilities (2 low, 3 high)", "npm audit"),),
-        "The audit reports 4 vulnerabilities.",
-        "reports 4 vulnerabilities",
-        "5 vulnerabilities (2 low, 3 high)",
-        ("The audit reports 5 vulnerabilities.", "The audit reports five vulnerabilities, 3 of them high."),
     ),
     Case(
         "states",
@@ -216,15 +126,6 @@ CASES = (
         ),
     ),
     Case(
-        "identities",
-        "Whose is it?",
-        (ok("get_user", '{"email": "mia.li@example.com", "order": "W4817402"}'),),
-        "The order W4817420 is hers.",
-        "W4817420",
-        "W4817402",
-        ("The order W4817402 is hers.",),
-    ),
-    Case(
         "destructive",
         "Why is the disk full?",
         (ok("run", "38G /var/log", "du -sh /var/log"),),
@@ -235,18 +136,6 @@ CASES = (
             "The logs take 38 GB.",
             "The logs take 38 GB. Do not run `rm -rf /var/log`.",
             "The logs take 38 GB. I have reset the filter, so that you see them all again.",
-        ),
-    ),
-    Case(
-        "left_out",
-        "Which terminal do we leave from, is there a meal, and how late can I drop off bags?",
-        (ok("get_booking", '{"terminal": "2", "meal": "snack", "bag_drop_closes_min_before": 50}'),),
-        "You leave from terminal 2, and there is a meal.",
-        "",
-        "how late can I drop off bags",
-        (
-            "You leave from terminal 2, there is a meal, and bags can be dropped off until 50 minutes before.",
-            "You leave from terminal 2, and there is a meal. Shall I look up how late it may be?",
         ),
     ),
 )
@@ -316,39 +205,6 @@ def test_what_a_failed_call_spoke_of_may_be_spoken_of() -> None:
     """Only a deed that is claimed contradicts it."""
     failed = ToolEvidence("bash", "! [remote rejected] release/5.1", failed=True, arguments="git push --delete")
     assert of_calls("failures", "Only release/5.1 is left on GitHub, because it is protected.", failed) == []
-
-
-def test_a_count_is_no_mistake_for_a_rate() -> None:
-    """Seen to fail when any two numbers below 20 counted as alike."""
-    answer = "14 orders are open, worth 1200.00 USD or 1104.00 EUR."
-    assert of_calls("misread", answer, ok("exchange_rate", "USD/EUR: 0.92")) == []
-
-
-def test_a_sum_of_the_rows_that_are_meant_is_no_misreading() -> None:
-    """Seen to fail on a right answer that nobody had seen: only whole columns were added up."""
-    rows = "region | net\nAPAC | 956733\nAPAC | 1008704\nEMEA | 1642137\nEMEA | 1697514"
-    assert of_calls("misread", "APAC had 1965437.", ok("sql", rows)) == []
-
-
-def test_a_rounded_value_was_given() -> None:
-    """Seen to fail on a right answer that nobody had seen: a volume was told in millions."""
-    quote = '{"name": "Tevora", "price": 3.418, "volume": 11873220}'
-    assert of_calls("swapped", "Tevora edged up to 3.418 on a volume of nearly 11.9 million.", ok("quote", quote)) == []
-
-
-@pytest.mark.parametrize(
-    ("answer", "found"),
-    [
-        ("You used more gas than before: 1,126 m3 compared with 1,209 m3.", 1),
-        ("You used less gas than before: 1,126 m3 compared with 1,209 m3.", 0),
-        ("It has 8.9.2, and at least 8.15.3 is required. It is newer than required.", 1),
-        ("It has 8.9.2, and at least 8.15.3 is required. It is older than required.", 0),
-        ("The top three by time:\n1. join (4,094 s)\n2. sessions (6,759 s)\n3. search (2,277 s)", 1),
-        ("The top three by time:\n1. sessions (6,759 s)\n2. join (4,094 s)\n3. search (2,277 s)", 0),
-    ],
-)
-def test_orders_that_the_answer_itself_turns_round(answer: str, found: int) -> None:
-    assert len(of_calls("order", answer, ok("run", "1126 and 1209"))) == found
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,10 @@ A row is a JSON object, a row of a table or a line of a text. Rows of one kind s
 list, the rows of a table, the lines of a text, the results of several calls of one tool.
 """
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from sidemirror_server.models.adapters.rules.pointing.days import days
 from sidemirror_server.models.adapters.rules.pointing.record import Item, PastCall, Record
@@ -29,7 +28,6 @@ _NAMED = re.compile(r"[A-ZÀ-Þ][\w.'’-]{1,20}(?: (?:de|van|von|da|of|the|[A-Z
 _HEX = re.compile(r"[0-9a-f]{7,40}")
 _NAME_CHARS = 40
 _KINDS = word_set("% gb mb kb tb ms s sec min h km m kg g l mbps kwh mi ft lbs °c °f days hours minutes seconds nights")
-_DIGITS = re.compile(r"[\d,.]+")
 # What these say is told of many things, and names none.
 _STATE_KEYS = frozenset(map(stem, word_set("status state")))
 _MONTHS = frozenset(
@@ -65,41 +63,11 @@ class Row:
         self.group, self.words, self.cells, self.item = group, words, cells, item
 
 
-class Group:
-    """Rows of one kind, with what each of their words weighs: 1 if only one row has it, 0 if all have."""
-
-    def __init__(self, rows: list[Row]) -> None:
-        self.rows = rows
-        have = Counter(word for row in rows for word in row.words)
-        most = math.log(len(rows)) or 1.0
-        self.weights = {word: math.log(len(rows) / count) / most for word, count in have.items()}
-
-    def weigh(self, row: Row, said: frozenset[str]) -> float:
-        return sum(self.weights[word] for word in row.words & said)
-
-
 class Facts:
     """The rows of all results that worked."""
 
     def __init__(self, record: Record) -> None:
         self.rows = list(_rows(record))[:_MOST_ROWS]
-
-    @cached_property
-    def groups(self) -> dict[tuple[object, ...], Group]:
-        by: dict[tuple[object, ...], list[Row]] = {}
-        for row in self.rows:
-            by.setdefault(row.group, []).append(row)
-        return {group: Group(rows) for group, rows in by.items()}
-
-    @cached_property
-    def places(self) -> dict[Value, list[tuple[Row, Cell]]]:
-        """Where each value stands."""
-        found: dict[Value, list[tuple[Row, Cell]]] = {}
-        for row in self.rows:
-            for cell in row.cells:
-                for value in cell.values:
-                    found.setdefault(value, []).append((row, cell))
-        return found
 
 
 def typed(text: str) -> Iterator[tuple[Value, str, int, int]]:

@@ -87,6 +87,7 @@ _ADMITS = re.compile(
     r"trouble|forbidden|incomplete|violat\w{1,4}|off by|broken?|flaky|cannot|can['’]t|no longer|"
     r"un(?:delivered|formatted|applied|sent|paid|changed|finished|processed|resolved)|shortfall|short of|stuck|"
     r"partial\w{0,2}|"
+    r"(?:has|have) not been (?:moved|rescheduled|booked|sent|made|done|completed)|"
     r"only \w{3,15}ed\b|so far|crash\w{0,3}|lacks?)\b",
     re.IGNORECASE,
 )
@@ -329,6 +330,8 @@ def _bad_items(call: PastCall) -> Iterator[tuple[str, frozenset[str], frozenset[
             if isinstance(field.value, str):
                 first = field.value.split(":")[0].split(" ")[0]
                 bad = bool(name & _STATE_KEYS) and _BAD_STATES.fullmatch(first) is not None
+                # Whoever is invited may say no.
+                bad = bad and not (first.casefold() == "declined" and stem("response") in name)
             elif field.value is False:
                 bad = bool(name & _GOOD_KEYS)
             elif isinstance(field.value, float):

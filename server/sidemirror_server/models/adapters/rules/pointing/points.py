@@ -2,22 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from sidemirror_server.models.adapters.rules.pointing.counts import counts
-from sidemirror_server.models.adapters.rules.pointing.derived import derived
 from sidemirror_server.models.adapters.rules.pointing.destructive import destructive
 from sidemirror_server.models.adapters.rules.pointing.done import done
 from sidemirror_server.models.adapters.rules.pointing.failures import failures
-from sidemirror_server.models.adapters.rules.pointing.identities import identities
-from sidemirror_server.models.adapters.rules.pointing.left_out import left_out
-from sidemirror_server.models.adapters.rules.pointing.misread import misread
-from sidemirror_server.models.adapters.rules.pointing.order import order
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
-from sidemirror_server.models.adapters.rules.pointing.sequences import sequences
 from sidemirror_server.models.adapters.rules.pointing.states import states
 from sidemirror_server.models.adapters.rules.pointing.sums import sums
-from sidemirror_server.models.adapters.rules.pointing.swapped import swapped
-from sidemirror_server.models.adapters.rules.pointing.totals import totals
 from sidemirror_server.models.adapters.rules.pointing.units import units
 from sidemirror_server.models.adapters.rules.pointing.weekdays import weekdays
 from sidemirror_server.models.evidence import Evidence
@@ -27,21 +18,12 @@ Mechanism = Callable[[Reading], Iterator[Point]]
 # By name, the surest first. Each stands for itself: one that is taken out changes nothing for the others.
 MECHANISMS: Mapping[str, Mechanism] = {
     "sums": sums,
-    "derived": derived,
     "units": units,
-    "totals": totals,
     "weekdays": weekdays,
-    "order": order,
-    "sequences": sequences,
-    "counts": counts,
-    "swapped": swapped,
-    "misread": misread,
     "states": states,
     "failures": failures,
     "done": done,
-    "identities": identities,
     "destructive": destructive,
-    "left_out": left_out,
 }
 
 

@@ -5,8 +5,8 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 
-from sidemirror_server.models.adapters.rules.pointing.facts import Facts, Value, aligned, typed
-from sidemirror_server.models.adapters.rules.pointing.record import DataField, Item, Record
+from sidemirror_server.models.adapters.rules.pointing.facts import Facts, aligned
+from sidemirror_server.models.adapters.rules.pointing.record import Record
 from sidemirror_server.models.adapters.rules.pointing.texts import (
     Figure,
     Spoken,
@@ -26,14 +26,6 @@ _UNREAL = re.compile(
     r"instead|rather|expected|"
     r"estimated|assum\w{1,6}|planned|hypothetical\w{0,2}|suppose|e\.g|for example|such as|target|goal|limit|let me|"
     r"please|would you|do you|shall)\b",
-    re.IGNORECASE,
-)
-_NOT = re.compile(r"\b(?:not|no|never|none|without|neither|nor|cannot|\w{2,7}n['’]t)\b", re.IGNORECASE)
-_ABOUT = re.compile(
-    r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|over|more than|at least|at most|up to|"
-    r"less than|fewer "
-    r"than|under|below|above|between|within|or so|some|\d to|than|every|ending in|ending with|ext\.?|"
-    r"extension|#|~|≈|≥|≤|>|<|[-–—])[ \t]*$",
     re.IGNORECASE,
 )
 
@@ -68,24 +60,6 @@ class Reading:
     def facts(self) -> Facts:
         """What is on record, as rows."""
         return Facts(self.record)
-
-    @cached_property
-    def given(self) -> frozenset[Value]:
-        """Every value that the answer gives, and the short texts of the record that it has."""
-        texts = (value for value in self.facts.places if value[0] == "text" and str(value[1]) in self.folded)
-        return frozenset((*(value for value, *_ in typed(self.answer)), *texts))
-
-    @cached_property
-    def asked(self) -> frozenset[Value]:
-        """Every value that the request has."""
-        folded = self.record.request.casefold()
-        texts = (value for value in self.facts.places if value[0] == "text" and str(value[1]) in folded)
-        return frozenset((*(value for value, *_ in typed(self.record.request)), *texts))
-
-    @cached_property
-    def requested(self) -> frozenset[float]:
-        """Every number that the request has."""
-        return frozenset(number.value for number in numbers(self.record.request, spelled=True))
 
     def quote_of(self, value: float) -> str:
         """The record's words for a number: its field, else its line; empty if it is not there."""
@@ -173,25 +147,6 @@ class Reading:
         """What the answer can be aligned by."""
         return aligned(self.answer)
 
-    def about(self, sentence: Spoken, fields: list[DataField]) -> list[DataField]:
-        """Those of the fields whose item the sentence names; else those whose item is named shortly before; else all.
-        A name counts only if not all of the fields' items have it."""
-        for text in (sentence.text, self.answer[max(0, sentence.start - _ABOUT_CHARS) : sentence.start]):
-            folded = text.casefold()
-            named = [field for field in fields if self._is_named(field.item, fields, folded)]
-            if named:
-                return named
-        return fields
-
-    def _is_named(self, item: Item, fields: list[DataField], folded: str) -> bool:
-        up: Item | None = item
-        while up is not None:
-            for name in up.names:
-                if name in folded and not all(_has(other.item, name) for other in fields):
-                    return True
-            up = up.parent
-        return False
-
 
 def _scales(number: Figure) -> tuple[float, ...]:
     """What the number is told in: `4.40M` in millions."""
@@ -201,24 +156,6 @@ def _scales(number: Figure) -> tuple[float, ...]:
     return (1.0,) if by == 1.0 else (1.0, by)
 
 
-def _has(item: Item | None, name: str) -> bool:
-    while item is not None:
-        if name in item.names:
-            return True
-        item = item.parent
-    return False
-
-
-def is_hedged(sentence: Spoken, start: int) -> bool:
-    """Whether what stands at this place of the sentence is rounded, a bound, a part of a range, or a condition."""
-    return _ABOUT.search(sentence.text[:start]) is not None
-
-
 def is_unreal(text: str) -> bool:
     """Whether a text speaks of what could be, or asks, rather than of what is."""
     return _UNREAL.search(text) is not None
-
-
-def is_denied(text: str) -> bool:
-    """Whether a text denies something."""
-    return _NOT.search(text) is not None

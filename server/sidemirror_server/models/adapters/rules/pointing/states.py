@@ -72,7 +72,6 @@ _NOT = re.compile(
     re.IGNORECASE,
 )
 _STATE_CHARS = 60
-_LAST = re.compile(r"[_ -](?:short|pending|blocked|review|hold)$", re.IGNORECASE)
 _TRACKED = re.compile(r"^\W{0,3}\d{1,4}[-/. ](?:\d{1,2}|[A-Za-z]{3})[^\n]{0,160}$")
 _FIX = "Tell the state that the record has."
 

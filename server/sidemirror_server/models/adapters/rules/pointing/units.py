@@ -79,6 +79,8 @@ _MAGNITUDES = {"t": 1e3, "k": 1e3, "m": 1e6, "b": 1e9}
 _REASON, _FIX = "The record has this number in another unit.", "Take the unit from the record."
 # With fewer digits two quantities are the same by chance.
 _TELLING_DIGITS = 3
+# A line that names its own currency is not told in the heading's thousands: earnings a share, below them.
+_OWN_CURRENCY = re.compile(r"\((?:EUR|USD|GBP|CHF|JPY|[€$£])\)")
 
 
 class _Quantity(msgspec.Struct, frozen=True):
@@ -204,7 +206,11 @@ def _magnitudes(reading: Reading) -> Iterator[Point]:
             continue
         scale = _MAGNITUDES[(heading["one"] or heading["two"])[0].casefold()]
         listed = {
-            _unscaled(number) for text, figures in reading.record.figures if text is call.text for number in figures
+            _unscaled(number)
+            for text, figures in reading.record.figures
+            if text is call.text
+            for number in figures
+            if not _OWN_CURRENCY.search(text, text.rfind("\n", 0, number.start) + 1, number.start)
         }
         for sentence in reading.sentences:
             for number in numbers(sentence.text):
