@@ -60,7 +60,7 @@ _EVERY_S = 0.5
 # The window after a noise.
 _AFTER_S = 2.0
 # What the agent `cap` may spend in a round: less than it spends in a window, more than 16 questions at once reserve.
-_CAP_USD = 0.2
+_CAP_USD = 0.1
 _ADMIN = "admin"
 
 

@@ -140,7 +140,9 @@ class Noise:
             self.done[(await stream.code()).name] += 1
 
     async def _reflect(self, stub: Any, number: int) -> None:
-        turn_id = f"{self._kind}{number}"
+        # A turn has a budget of its own, which is used up before the cap is.
+        turn_id = f"{self._kind}{number}-{self.done['turns']}"
+        self.done["turns"] += 1
         config = pb.ThinkingConfig(level=pb.THINK_LEVEL_MEDIUM)
         with contextlib.suppress(grpc.aio.AioRpcError):
             request = pb.StartTurnRequest(turn_id=turn_id, task="t", config=config, **self._scope)
@@ -150,6 +152,8 @@ class Noise:
                 asked = pb.ReflectRequest(turn_id=turn_id, **self._scope)
                 answer = await stub.Reflect(asked, metadata=self._metadata, timeout=20)
                 self.done[common_pb2.ResultStatus.Name(answer.result.status)] += 1
+                if answer.result.status == common_pb2.RESULT_STATUS_SKIPPED_BUDGET:
+                    return
             except grpc.aio.AioRpcError as error:
                 self.done[error.code().name] += 1
                 await asyncio.sleep(0.05)

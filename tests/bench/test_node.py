@@ -15,8 +15,9 @@ pytestmark = pytest.mark.slow("a sidecar with agents beside noise, killed")
 
 
 @pytest.mark.long
-def test_a_node_is_measured(tmp_path: Path) -> None:
+def test_a_node_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each noise does something, and is bounded by what it should be. Seen to fail with a cap that leaves nothing."""
+    monkeypatch.setattr(node, "_CAP_USD", 0.03)
     told = asyncio.run(node.measure(6, 1.5, 1, tmp_path))
     assert list(told.pairs) == list(NOISES)
     for kind, (pair,) in told.pairs.items():
@@ -28,6 +29,7 @@ def test_a_node_is_measured(tmp_path: Path) -> None:
     assert told.did["opens"]["RESOURCE_EXHAUSTED"] > 0
     assert told.did["oversized"]["INVALID_ARGUMENT"] > 0
     assert told.did["cap"]["RESULT_STATUS_OK"] > 0
+    assert told.did["cap"]["RESULT_STATUS_SKIPPED_SPEND"] > 0
     assert (told.lost, told.doubled) == (0, 0)
     assert told.durable > 5 * 10
     assert "| floods | " in node.table(told)
