@@ -52,6 +52,15 @@ CASES = (
         ("It took 350 ms.", "It took 0.35 seconds."),
     ),
     Case(
+        "near_numbers",
+        "How high is it?",
+        (ok("search", "Mont Blanc, 4808 m, lies in the Alps."),),
+        "It rises to 4880 m.",
+        "4880",
+        "4808",
+        ("It rises to 4808 m.", "It rises to 4,808 m."),
+    ),
+    Case(
         "weekdays",
         "When is it?",
         (ok("get_event", '{"start": "2026-04-17T10:00"}'),),

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from sidemirror_server.models.adapters.rules.pointing.destructive import destructive
 from sidemirror_server.models.adapters.rules.pointing.done import done
 from sidemirror_server.models.adapters.rules.pointing.failures import failures
+from sidemirror_server.models.adapters.rules.pointing.near_numbers import near_numbers
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 from sidemirror_server.models.adapters.rules.pointing.states import states
@@ -19,6 +20,7 @@ Mechanism = Callable[[Reading], Iterator[Point]]
 MECHANISMS: Mapping[str, Mechanism] = {
     "sums": sums,
     "units": units,
+    "near_numbers": near_numbers,
     "weekdays": weekdays,
     "states": states,
     "failures": failures,

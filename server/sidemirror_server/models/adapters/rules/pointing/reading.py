@@ -21,6 +21,13 @@ _ABOUT_CHARS, _LINE_CHARS = 300, 300
 # Of an answer this much is read, and so many of its sentences: a rule looks at each sentence beside each field.
 _READ_CHARS, _MOST_SENTENCES = 16_000, 60
 # What makes a sentence say something else than that it is so. Chosen here.
+_ABOUT = re.compile(
+    r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|over|more than|at least|at most|up to|"
+    r"less than|fewer "
+    r"than|under|below|above|between|within|or so|some|\d to|than|every|ending in|ending with|ext\.?|"
+    r"extension|#|~|≈|≥|≤|>|<|[-–—])[ \t]*$",
+    re.IGNORECASE,
+)
 _UNREAL = re.compile(
     r"\b(?:if|would|could|should|might|(?-i:may)|can|cannot|can['’]t|unless|once|before|when|whether|"
     r"instead|rather|expected|"
@@ -154,6 +161,11 @@ def _scales(number: Figure) -> tuple[float, ...]:
         number.unit, 1.0
     )
     return (1.0,) if by == 1.0 else (1.0, by)
+
+
+def is_hedged(sentence: Spoken, start: int) -> bool:
+    """Whether what stands at this place of the sentence is rounded, a bound, a part of a range, or a condition."""
+    return _ABOUT.search(sentence.text[:start]) is not None
 
 
 def is_unreal(text: str) -> bool:
