@@ -151,6 +151,7 @@ def test_the_page_has_the_committed_tables() -> None:
     page = (ROOT / "docs/scoreboard.md").read_text("utf-8")
     assert results.table(results.read(COMMITTED / "first.json")) in page
     assert results.table(results.read(COMMITTED / "recorded.json")) in page
+    assert results.table(results.read(COMMITTED / "procedures.json")) in page
 
 
 def test_the_page_says_what_differs_in_the_second_run() -> None:
