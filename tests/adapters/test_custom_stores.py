@@ -8,6 +8,7 @@ from pathlib import Path
 import grpc
 import pytest
 
+from sidemirror.v1 import goal_reflection_pb2 as goal_pb
 from sidemirror.v1 import sidecar_pb2
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror_server.assembly.custom_stores import check, opener_of
@@ -16,7 +17,7 @@ from sidemirror_server.settings import BadSettings
 from tests.architecture.repository import ROOT
 from tests.wire.calls import TIMEOUT_S
 from tests.wire.sidecar import sidecar
-from tests.wire.test_goals import failed_goal, goals, reflections, report, until
+from tests.wire.test_goals import failed_goal, goals, reflections, report, reports, until
 
 EXAMPLE = ROOT / "examples" / "custom-store"
 
@@ -55,7 +56,9 @@ def test_a_sidecar_serves_with_it(installed: Path, tmp_path: Path, monkeypatch: 
         grpc.insecure_channel(server.address) as channel,
     ):
         report(stub, failed_goal("acme"))
-        assert until(lambda: reflections(stub, "acme"))
+        # Until then its job could be done again, by the second sidecar.
+        assert until(lambda: reports(stub, "acme", report_state=goal_pb.GOAL_REPORT_STATE_DONE))
+        assert reflections(stub, "acme")
         info = SidecarServiceStub(channel).GetServerInfo(sidecar_pb2.GetServerInfoRequest(), timeout=TIMEOUT_S)
         told = [(store.kind, store.holds) for store in info.stores]
         assert told == [("sqlite", "everything"), ("dict", "goal reflections")]

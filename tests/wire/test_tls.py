@@ -17,6 +17,7 @@ from sidemirror_server.settings import BadSettings, load
 from tests.acceptance.product import run
 from tests.faults.process import Process
 from tests.faults.sidecars import stub_on
+from tests.faults.waiting import until
 from tests.wire.access import ACME, Certificates, bearer, write_access
 
 # A certificate by its first and last line, and nothing in between that is one.
@@ -184,6 +185,8 @@ async def test_handshakes_that_fail_leave_no_line(tmp_path: Path) -> None:
     made = Certificates(tmp_path / "tls")
     settings = {name.replace("__", "--"): value for name, value in made.settings().items()}
     async with Process(tmp_path, settings, module="sidemirror_server.cli", arguments=("serve",)) as process:
+        # The last line of its start.
+        await until(lambda: "sidemirror is serving on" in process.text())
         before = len(process.text().splitlines())
         for _ in range(20):
             with socket.create_connection(("127.0.0.1", process.port), 5) as stranger:
