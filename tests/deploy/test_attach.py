@@ -39,6 +39,8 @@ SOCKET = "unix:/run/sidemirror/sidemirror.sock"
 # It comes with kubernetes_validate, without types.
 _validate: Any = importlib.import_module("jsonschema").validate
 long = pytest.mark.long
+# The first test waits for the build of Kubernetes' plugin: five minutes of CPU where Go's cache has nothing of it.
+pytestmark = pytest.mark.timeout(1200)
 
 
 @pytest.fixture(scope="module")
