@@ -1,10 +1,24 @@
 """Many agents on one sidecar of a node: `uv run python -m bench.node [--agents 200] [--seconds 6] [--rounds 5]`.
 
-Each agent has a token and a project of its own, and a turn on a stream to which it adds an event twice a second. Told
-are: the memory of each further agent; the 99th percentile of an acknowledgement for all agents but one, while nothing
-else happens and while that one floods, sends messages of 1 MiB, has spent its cap, or waits for a model that does not
-answer, each right after a quiet window; and, after a kill -9 under load, the seconds until each agent's turn goes on,
-with the events that were durable before and are not there afterwards. The noisy agent is a process of its own.
+Each agent has a token and a project of its own, and a turn on a stream to which it adds an event twice a second, all
+by the Unix socket. Told are: the memory of each further agent; the 99th percentile of an acknowledgement for all agents
+but one, while nothing else happens and while that one misbehaves, each right after a quiet window; and, after a kill -9
+under load, the seconds until each agent's turn goes on, with the events, by their ids, that had been acknowledged as
+durable and are not on record afterwards.
+
+The noisy agent is a process of its own, of the same priority as all others. It
+- `computes`, and never speaks to the sidecar: what another busy process on the machine costs by itself;
+- `floods` all the streams that it may have with messages of one event, as fast as they are taken;
+- `calls`: 64 unary calls at once, 16 of which are served; what is refused is called again at once;
+- `opens`: 64 streams at once, 32 of which are let in, each of them to be opened again at once;
+- `connects`: on 16 connections at once, each for one call;
+- sends `large` events: turns that begin with one of 1 MiB, then messages of 1 MiB, four events of the longest text;
+- sends `oversized` events: a text of 1 MiB, which is more than the contract allows, and is refused;
+- spends its `cap`: 16 calls at once ask a model until its cap is used up, and go on;
+- waits for a `dead` model: 16 calls at once ask one that never answers.
+
+A noisy window begins with the noise and ends with it. The two seconds after it are a window of their own, and then the
+next quiet one begins: no moment is left out. What is not acknowledged when a window ends counts as it stands.
 
 A window has some 2,400 acknowledgements, and one stall of the machine is all of its 99th percentile. So each pair of
 windows is measured once in each round, in another order, and what counts is the median of the rounds' ratios. How much
@@ -14,12 +28,11 @@ of the machine other processes took in the quiet windows is told beside it: wher
 import argparse
 import asyncio
 import contextlib
-import hashlib
 import json
 import os
-import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +40,7 @@ import grpc
 
 from bench import calls
 from bench.figures import median, now, share
+from bench.node_noises import NOISES, OPTIONS, TENANT, bearer, noise, token_of
 from bench.processes import cpu_s, free_port, machine_s
 from sidemirror.v1 import sidecar_pb2, sidecar_pb2_grpc, thinking_pb2_grpc
 from sidemirror.v1 import thinking_pb2 as pb
@@ -39,35 +53,37 @@ LIMITS = {
     "limits__agent_calls": "16",
     "limits__agent_streams": "32",
     "limits__agent_bytes_per_second": "1048576",
+    "limits__agent_waiting_bytes": "16777216",
     "limits__project_backlog_bytes": "4194304",
 }
 _EVERY_S = 0.5
-# After a noise begins, so that it has used up what it may send at once, and after it has ended.
-_SETTLE_S = 2.0
-_NOISES = ("flood", "large", "cap", "dead")
-_TENANT = "node"
+# The window after a noise.
+_AFTER_S = 2.0
+# What the agent `cap` may spend in a round: less than it spends in a window, more than 16 questions at once reserve.
+_CAP_USD = 0.1
 _ADMIN = "admin"
 
 
-def token_of(name: str) -> str:
-    """The agent's token, which its process derives too."""
-    return hashlib.sha256(f"bench {name}".encode()).hexdigest()
-
-
-def bearer(name: str) -> tuple[tuple[str, str], ...]:
-    return (("authorization", f"Bearer {token_of(name)}"),)
-
-
-def access_file(path: Path, names: list[str]) -> Path:
-    """One token for each agent, good for its own project, and an admin's."""
+def access_file(path: Path, names: Sequence[str], noises: Sequence[str], rounds: int) -> Path:
+    """One token for each agent, good for its own project, and an admin's. A noisy one has a project for each round."""
+    owned = {name: [name] for name in names}
+    owned |= {kind: [_project(kind, number) for number in range(rounds)] for kind in noises}
     entries: list[dict[str, Any]] = [
-        {"name": name, "token": token_of(name), "grants": [{"tenant_id": _TENANT, "project_id": name}]}
-        for name in names
+        {
+            "name": name,
+            "token": token_of(name),
+            "grants": [{"tenant_id": TENANT, "project_id": project} for project in projects],
+        }
+        for name, projects in owned.items()
     ]
-    entries.append({"name": _ADMIN, "token": token_of(_ADMIN), "grants": [{"tenant_id": _TENANT}], "admin": True})
+    entries.append({"name": _ADMIN, "token": token_of(_ADMIN), "grants": [{"tenant_id": TENANT}], "admin": True})
     path.touch(mode=0o600)
     path.write_text(json.dumps({"tokens": entries}))
     return path
+
+
+def _project(kind: str, number: int) -> str:
+    return f"{kind}{number}"
 
 
 class Agent:
@@ -79,9 +95,12 @@ class Agent:
         self.name = name
         self._address = address
         self._phase_s = phase_s
-        self._sent = 0
-        # What the sidecar had made durable of the turn's events, `turn_started` among them.
+        # Its events have the ids 0, 1, 2, …; `turn_started` is the first.
+        self.sent = 0
+        # How many of them, the first ones, are acknowledged as durable. None of these is ever sent again.
         self.durable = 0
+        # How many were when the turn was taken up last.
+        self.resumed_from = 0
         self.took_s: list[float] = []
         self.resumed_at = 0.0
         self._waits: dict[int, float] = {}
@@ -91,21 +110,21 @@ class Agent:
         begins = True
         while True:
             with contextlib.suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError, ConnectionError):
-                async with grpc.aio.insecure_channel(self._address, options=_OPTIONS) as channel:
+                async with grpc.aio.insecure_channel(self._address, options=OPTIONS) as channel:
                     await self._turn(thinking_pb2_grpc.ThinkingServiceStub(channel), begins=begins)
             begins = begins and not self.durable
             await asyncio.sleep(0.1)
 
     async def _turn(self, stub: Any, *, begins: bool) -> None:
         stream = stub.RunTurn(metadata=bearer(self.name))
-        first = pb.RunTurnRequest(tenant_id=_TENANT, project_id=self.name)
+        first = pb.RunTurnRequest(tenant_id=TENANT, project_id=self.name)
         if begins:
             first.events.add(turn_id=self.name, event_id="0", turn_started=pb.TurnStarted(task="serve"))
-            self._sent, base = 1, 0
+            self.sent, base = 1, 0
         else:
             first.resume.turn_id = self.name
-            base = self.durable
-            first.events.extend(_event(number) for number in range(base, self._sent))
+            base = self.resumed_from = self.durable
+            first.events.extend(_event(number) for number in range(base, self.sent))
         self._waits = {}
         await stream.write(first)
         hearing = asyncio.create_task(self._hear(stream, base, first_events=len(first.events)))
@@ -114,9 +133,9 @@ class Agent:
                 await asyncio.wait((hearing,), timeout=self._until_next_s())
                 if hearing.done():
                     break
-                self._waits[self._sent + 1 - base] = now()
-                await stream.write(pb.RunTurnRequest(events=[_event(self._sent)]))
-                self._sent += 1
+                self._waits[self.sent + 1 - base] = now()
+                await stream.write(pb.RunTurnRequest(events=[_event(self.sent)]))
+                self.sent += 1
         finally:
             hearing.cancel()
             await asyncio.gather(hearing, return_exceptions=True)
@@ -140,73 +159,17 @@ class Agent:
         for number in [one for one in self._waits if one <= ack.received]:
             self.took_s.append(now() - self._waits.pop(number))
 
-
-_OPTIONS = (
-    *(("grpc.enable_http_proxy", 0), ("grpc.use_local_subchannel_pool", 1)),
-    *(("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 200)),
-)
+    def take(self) -> list[float]:
+        """What was waited for acknowledgements since the last call; of those that are still to come, until now."""
+        took = [*self.took_s, *(now() - since for since in self._waits.values())]
+        self.took_s.clear()
+        return took
 
 
 def _event(number: int) -> pb.TurnEvent:
     made = calls.event(number)
     made.event_id = str(number)
     return made
-
-
-# --- noise -----------------------------------------------------------------------------------------------------------
-
-
-async def make_noise(kind: str, address: str) -> None:
-    """What the noisy agent does, until its process is ended."""
-    async with grpc.aio.insecure_channel(address, options=_OPTIONS) as channel:
-        stub: Any = thinking_pb2_grpc.ThinkingServiceStub(channel)
-        await channel.channel_ready()
-        print("begins", flush=True)
-        if kind in ("cap", "dead"):
-            await asyncio.gather(*[_reflects(stub, kind, number) for number in range(16)])
-        while True:
-            with contextlib.suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
-                await _sends(stub, kind)
-
-
-async def _sends(stub: Any, kind: str) -> None:
-    stream = stub.RunTurn(metadata=bearer(kind))
-    start = pb.TurnEvent(turn_started=pb.TurnStarted(task="be loud"))
-    await stream.write(pb.RunTurnRequest(tenant_id=_TENANT, project_id=kind, events=[start]))
-    large = pb.TurnEvent(tool_returned=pb.ToolReturned(content="row 12; " * 32_000))
-    events = [large] * 4 if kind == "large" else [calls.event(1)]
-    for _ in range(9_000 if kind == "flood" else 60):
-        await stream.write(pb.RunTurnRequest(events=events))
-
-
-async def _reflects(stub: Any, kind: str, number: int) -> None:
-    turn_id = f"{kind}{number}"
-    scope: dict[str, Any] = {"tenant_id": _TENANT, "project_id": kind}
-    with contextlib.suppress(grpc.aio.AioRpcError):
-        await stub.StartTurn(
-            pb.StartTurnRequest(turn_id=turn_id, task="t", config={"level": "THINK_LEVEL_MEDIUM"}, **scope),
-            metadata=bearer(kind),
-        )
-    while True:
-        try:
-            await stub.Reflect(pb.ReflectRequest(turn_id=turn_id, **scope), metadata=bearer(kind), timeout=20)
-        except grpc.aio.AioRpcError:
-            await asyncio.sleep(0.05)
-
-
-@contextlib.asynccontextmanager
-async def noise(kind: str, address: str) -> AsyncIterator[None]:
-    """The noisy agent, in a process of its own, which has begun."""
-    # What it costs to be noisy is not what is measured.
-    command = ("nice", "-n", "10", sys.executable, "-m", "bench.node", "--noise", kind, address)
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
-    assert process.stdout is not None
-    try:
-        assert await process.stdout.readline(), f"{kind} has ended before it began"
-        yield
-    finally:
-        process.kill()
-        await process.wait()
 
 
 # --- what is measured ------------------------------------------------------------------------------------------------
@@ -220,10 +183,11 @@ class Window(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A quiet window and the noisy one after it."""
+    """A quiet window, the noisy one after it, and the seconds after that."""
 
     quiet: Window
     loud: Window
+    after: Window
 
     @property
     def ratio(self) -> float:
@@ -233,22 +197,30 @@ class Pair(NamedTuple):
 class Told(NamedTuple):
     """`agent_mb`: resident memory of each further agent. `pairs`: by noise, one for each round. `others`: by round, the
     part of the machine that other processes took in the quiet windows, 0 to 1. `goes_on_s`: of each agent after the
-    kill. `lost`: events that were durable before."""
+    kill. `durable`: events that had been acknowledged as durable before it; `lost`: those that are not on record;
+    `doubled`: events that are there twice. `did`: what the noisy agents did, by noise."""
 
     agents: int
     agent_mb: float
     pairs: Mapping[str, Sequence[Pair]]
     others: Sequence[float]
-    goes_on_s: list[float]
+    goes_on_s: Sequence[float]
+    durable: int
     lost: int
+    doubled: int
+    did: Mapping[str, Mapping[str, int]]
 
 
-async def measure(agents: int, seconds: float, rounds: int, folder: Path, noises: tuple[str, ...] = _NOISES) -> Told:
+async def measure(agents: int, seconds: float, rounds: int, folder: Path, noises: Sequence[str] = NOISES) -> Told:
     """Runs all of it."""
     names = [f"a{number}" for number in range(agents - 1)]
+    socket = folder / "run" / "s.sock"
     settings = {
         "address": f"127.0.0.1:{free_port()}",
-        "access_file": str(access_file(folder / "access.json", [*names, *_NOISES])),
+        "socket": str(socket),
+        "access_file": str(access_file(folder / "access.json", names, noises, rounds)),
+        # What a dead model is estimated to have cost must not end the noise.
+        "spend__usd_per_day": "1000",
         "log_level": "info",
         **LIMITS,
     }
@@ -261,7 +233,7 @@ async def measure(agents: int, seconds: float, rounds: int, folder: Path, noises
             "model__output_usd_per_mtok": "8",
         }
         async with Process(folder, settings, secrets={"SIDEMIRROR_MODEL__API_KEY": KEY}) as process:
-            return await _measure(process, endpoint, names, settings["address"], seconds, rounds, noises)
+            return await _measure(process, endpoint, names, f"unix:{socket}", seconds, rounds, noises)
 
 
 async def _measure(
@@ -271,9 +243,8 @@ async def _measure(
     address: str,
     seconds: float,
     rounds: int,
-    noises: tuple[str, ...],
+    noises: Sequence[str],
 ) -> Told:
-    await _cap(address)
     fleet = [Agent(name, address, number * _EVERY_S / len(names)) for number, name in enumerate(names)]
     tasks = [asyncio.create_task(fleet[0].run())]
     await asyncio.sleep(3)
@@ -285,27 +256,30 @@ async def _measure(
     agent_mb = (resident_mb(process.pid) - before_mb) / (len(fleet) - 1)
     pairs: dict[str, list[Pair]] = {kind: [] for kind in noises}
     others: list[float] = []
+    did: dict[str, Counter[str]] = {kind: Counter() for kind in noises}
     try:
         for number in range(rounds):
             taken: list[float] = []
             for place in range(len(noises)):
                 kind = noises[(place + number) % len(noises)]
                 endpoint.slow_of = (lambda _: Slow.HANGS) if kind == "dead" else None
+                project = _project(kind, number)
+                if kind == "cap":
+                    await _cap(address, project)
                 with _others(process.pid, taken):
                     quiet = await _window(fleet, seconds)
-                async with noise(kind, address):
-                    await asyncio.sleep(_SETTLE_S)
+                async with noise(kind, address, project, did[kind]):
                     loud = await _window(fleet, seconds)
-                pairs[kind].append(Pair(quiet, loud))
-                await asyncio.sleep(_SETTLE_S)
+                pairs[kind].append(Pair(quiet, loud, await _window(fleet, _AFTER_S, begins=False)))
             others.append(sum(taken) / len(taken))
         endpoint.slow_of = None
-        goes_on_s, lost = await _killed(process, fleet, address)
+        goes_on_s = await _killed(process, fleet)
+        durable, lost, doubled = await _kept(fleet, address)
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    return Told(len(fleet) + 1, agent_mb, pairs, others, goes_on_s, lost)
+    return Told(len(fleet) + 1, agent_mb, pairs, others, goes_on_s, durable, lost, doubled, did)
 
 
 @contextlib.contextmanager
@@ -321,42 +295,69 @@ def _others(pid: int, taken: list[float]) -> Iterator[None]:
     taken.append(max(0.0, busy_after_s - busy_s - (own_after_s - own_s)) / (all_after_s - all_s))
 
 
-async def _cap(address: str) -> None:
-    """The noisy agent `cap` may spend next to nothing."""
-    async with grpc.aio.insecure_channel(address, options=_OPTIONS) as channel:
+async def _cap(address: str, project: str) -> None:
+    """The noisy agent may spend so much in this project."""
+    async with grpc.aio.insecure_channel(address, options=OPTIONS) as channel:
         stub: Any = sidecar_pb2_grpc.SidecarServiceStub(channel)
-        policy = sidecar_pb2.Policy(caps=[sidecar_pb2.PolicyCap(usd_per_day=0.000001)])
+        policy = sidecar_pb2.Policy(caps=[sidecar_pb2.PolicyCap(usd_per_day=_CAP_USD)])
         request = sidecar_pb2.SetPolicyRequest(
-            tenant_id=_TENANT, project_id="cap", level="POLICY_LEVEL_PROJECT", policy=policy
+            tenant_id=TENANT, project_id=project, level="POLICY_LEVEL_PROJECT", policy=policy
         )
         await stub.SetPolicy(request, metadata=bearer(_ADMIN), timeout=30)
 
 
-async def _window(fleet: list[Agent], seconds: float) -> Window:
-    for agent in fleet:
-        agent.took_s.clear()
+async def _window(fleet: list[Agent], seconds: float, *, begins: bool = True) -> Window:
+    """`begins`: what was waited for before does not count."""
+    if begins:
+        for agent in fleet:
+            agent.take()
     await asyncio.sleep(seconds)
-    took = [one for agent in fleet for one in agent.took_s]
+    took = [one for agent in fleet for one in agent.take()]
     return Window(share(took, 0.99) * 1e3, len(took))
 
 
-async def _killed(process: Process, fleet: list[Agent], address: str) -> tuple[list[float], int]:
-    durable = {agent.name: agent.durable for agent in fleet}
-    killed_at = now()
+def _kill(process: Process, _fleet: Sequence[Agent]) -> None:
     process.kill()
+
+
+async def _killed(process: Process, fleet: Sequence[Agent]) -> list[float]:
+    """Ends the sidecar as a crash would and starts it again; the seconds until each agent's turn goes on, in order."""
+    killed_at = now()
     for agent in fleet:
         agent.resumed_at = 0.0
+        agent.resumed_from = 0
+    _kill(process, fleet)
     await process.start()
     with contextlib.suppress(AssertionError):  # those that do not go on count as 60 s
         await until(lambda: all(agent.resumed_at for agent in fleet), 60)
-    lost = 0
-    async with grpc.aio.insecure_channel(address, options=_OPTIONS) as channel:
+    return sorted(agent.resumed_at - killed_at if agent.resumed_at else 60.0 for agent in fleet)
+
+
+async def _kept(fleet: Sequence[Agent], address: str) -> tuple[int, int, int]:
+    """How many events had been acknowledged as durable when the turns were taken up again, how many of these are not on
+    record, and how many events are there twice. An agent that has not gone on has what it knew last."""
+    durable = lost = doubled = 0
+    async with grpc.aio.insecure_channel(address, options=OPTIONS) as channel:
         stub: Any = thinking_pb2_grpc.ThinkingServiceStub(channel)
         for agent in fleet:
-            request = pb.GetTurnRequest(tenant_id=_TENANT, project_id=agent.name, turn_id=agent.name)
-            found = await stub.GetTurn(request, metadata=bearer(agent.name), timeout=30)
-            lost += max(0, durable[agent.name] - found.turn.event_count)
-    return sorted(agent.resumed_at - killed_at if agent.resumed_at else 60.0 for agent in fleet), lost
+            known = agent.resumed_from or agent.durable
+            found = Counter(await _ids_of(stub, agent.name))
+            durable += known
+            lost += sum(str(number) not in found for number in range(known))
+            doubled += sum(times > 1 for times in found.values())
+    return durable, lost, doubled
+
+
+async def _ids_of(stub: Any, name: str) -> list[str]:
+    """The ids of the events on record of an agent's turn."""
+    found: list[str] = []
+    request = pb.GetTurnRequest(tenant_id=TENANT, project_id=name, turn_id=name, page_size=1000)
+    while True:
+        page = await stub.GetTurn(request, metadata=bearer(name), timeout=30)
+        found += [entry.event.event_id for entry in page.entries if entry.HasField("event")]
+        if not page.next_page_token:
+            return found
+        request.page_token = page.next_page_token
 
 
 def resident_mb(pid: int) -> float:
@@ -371,17 +372,19 @@ def table(told: Told) -> str:
         f"{told.agents} agents; each further one takes {told.agent_mb:.2f} MiB.",
         f"Other processes took {_of_rounds(told.others, '.0%')} of the machine in the quiet windows.",
         "",
-        f"| one agent, median of {len(told.others)} | quiet p99, ms | p99 beside it, ms | ratio | acknowledgements |",
-        "|---|---|---|---|---|",
+        f"| one agent, median of {len(told.others)} | quiet p99, ms | beside it | ratio | 2 s after it | what it did |",
+        "|---|---|---|---|---|---|",
     ]
     for kind, pairs in told.pairs.items():
         quiet = _of_rounds([pair.quiet.p99_ms for pair in pairs], ".1f")
         loud = _of_rounds([pair.loud.p99_ms for pair in pairs], ".1f")
         ratio = _of_rounds([pair.ratio for pair in pairs], ".2f")
-        lines.append(f"| {kind} | {quiet} | {loud} | {ratio} | {sum(pair.loud.acknowledged for pair in pairs)} |")
+        after = _of_rounds([pair.after.p99_ms for pair in pairs], ".1f")
+        did = ", ".join(f"{count} {what}" for what, count in sorted(told.did[kind].items()))
+        lines.append(f"| {kind} | {quiet} | {loud} | {ratio} | {after} | {did} |")
     goes_on = told.goes_on_s
     lines += ["", f"kill -9: turns go on after {share(goes_on, 0.5):.1f} s (median), {goes_on[-1]:.1f} s (the last);"]
-    lines.append(f"{told.lost} durable events lost.")
+    lines.append(f"of {told.durable} durable events {told.lost} are lost, and {told.doubled} are there twice.")
     return "\n".join(lines)
 
 
@@ -394,13 +397,11 @@ def main() -> None:
     parser.add_argument("--agents", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=6.0)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--noise", nargs=2, metavar=("KIND", "ADDRESS"), help="be the noisy agent")
+    parser.add_argument("--noises", nargs="+", choices=NOISES, default=NOISES, help="only these")
     options = parser.parse_args()
-    if options.noise:
-        asyncio.run(make_noise(*options.noise))
-        return
     with tempfile.TemporaryDirectory() as folder:
-        print(table(asyncio.run(measure(options.agents, options.seconds, options.rounds, Path(folder)))))
+        told = measure(options.agents, options.seconds, options.rounds, Path(folder), options.noises)
+        print(table(asyncio.run(told)))
 
 
 if __name__ == "__main__":

@@ -91,6 +91,8 @@ def _gelu(values: Any) -> Any:
 class _Handler(BaseHTTPRequestHandler):
     model: Model
     protocol_version = "HTTP/1.1"
+    # An answer is one packet: of two, the second waits 40 ms for a client that keeps its connection.
+    wbufsize = -1
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))

@@ -2,7 +2,8 @@
 
 uv fetches each peer with what `bench/peer` pins, into an environment that ends with the run; no model and no key is
 asked, and nothing but the loopback interface is used besides. `--out FILE` keeps the figures as JSON, cell by
-cell; of a file that is there already, only what is measured again is replaced. `--table FILE`
+cell; of a file that is there already, only what is measured again is replaced. `--twice FOLDER` runs the whole two
+times, into two new files of the folder, and prints what differs. `--table FILE`
 prints the tables of such a file, `--plots FILE FOLDER` draws its figures, and `--compare FILE FILE` prints what differs
 between two.
 """
@@ -14,6 +15,7 @@ import platform
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -88,12 +90,34 @@ def run(measures: list[str], contenders: list[str], scale: Scale, folder: Path) 
                     yield from measured(places[name], name, measure, scale)
 
 
+def whole(measures: list[str], contenders: list[str], scale: Scale, out: Path | None) -> Results:
+    """One run, kept in `out` cell by cell; says how long it took."""
+    began_s = time.monotonic()
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    results = Results(
+        datetime.now(UTC).date().isoformat(), f"{platform.machine()}, {os.cpu_count()} cores",
+        scale.kept == QUICK.kept, {name: CONTENDERS[name].told for name in contenders}, ABSENT, (),
+    )  # fmt: skip
+    if out is not None and out.exists():
+        results = with_earlier(results, read(out), measures, contenders)
+    with tempfile.TemporaryDirectory() as folder:
+        for cell in run(measures, contenders, scale, Path(folder)):
+            results = msgspec.structs.replace(results, cells=(*results.cells, cell))
+            if out is not None:
+                write(results, out)
+    print(f"took {(time.monotonic() - began_s) / 60:.0f} min", file=sys.stderr, flush=True)
+    return results
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.scoreboard")
     parser.add_argument("--quick", action="store_true", help="a few of each, to see that it runs")
     parser.add_argument("--only", nargs="+", choices=list(MEASURES), default=list(MEASURES), help="these measures")
     parser.add_argument("--who", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS), help="these contenders")
     parser.add_argument("--out", type=Path, help="a JSON file that keeps the figures; others' cells in it stay")
+    parser.add_argument("--twice", type=Path, metavar="FOLDER", help="two runs, and what differs between them")
+    parser.add_argument("--procedures", type=Path, metavar="CLONE", help="a clone of github.com/qpiai/Proced_mem_bench")
     parser.add_argument("--table", type=Path, help="prints the tables of such a file, and measures nothing")
     parser.add_argument("--plots", type=Path, nargs=2, metavar=("FILE", "FOLDER"), help="draws such a file's figures")
     parser.add_argument("--compare", type=Path, nargs=2, help="prints what differs between two such files")
@@ -109,19 +133,16 @@ def main() -> None:
     if given.compare is not None:
         print(differences(*map(read, given.compare)))
         return
-    results = Results(
-        datetime.now(UTC).date().isoformat(), f"{platform.machine()}, {os.cpu_count()} cores", given.quick,
-        {name: CONTENDERS[name].told for name in given.who}, ABSENT, (),
-    )  # fmt: skip
-    if given.out is not None and given.out.exists():
-        results = with_earlier(results, read(given.out), given.only, given.who)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # contenders end with the run
-    with tempfile.TemporaryDirectory() as folder:
-        for cell in run(given.only, given.who, QUICK if given.quick else FULL, Path(folder)):
-            results = msgspec.structs.replace(results, cells=(*results.cells, cell))
-            if given.out is not None:
-                write(results, given.out)
-    print(table(results))
+    scale = (QUICK if given.quick else FULL)._replace(procedures=given.procedures)
+    if given.twice is None:
+        print(table(whole(given.only, given.who, scale, given.out)))
+        return
+    files = [given.twice / f"{name}.json" for name in ("first", "second")]
+    for file in files:
+        file.unlink(missing_ok=True)
+    first, second = (whole(given.only, given.who, scale, file) for file in files)
+    print(table(first), differences(first, second), sep="\n\n")
 
 
 if __name__ == "__main__":

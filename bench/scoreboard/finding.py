@@ -1,8 +1,10 @@
 """Measures of what is found, and by whom: retrieval, other users' texts, planted texts."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from bench.scoreboard import procedures
 from bench.scoreboard.made import step, topics
 from bench.scoreboard.rows import SETS, Found, Scale
 from bench.scoreboard.running import Place, Running
@@ -30,6 +32,22 @@ def retrieval(place: Place, scale: Scale) -> Iterator[Found]:
             ids = _kept(running, name, {row["doc_id"]: row["text"] for row in rows(name, "docs")})
             how = running("settle", user=name)
             yield from _scored(running, name, name, _spread(rows(name, "queries"), scale.queries), ids, how)
+        if scale.procedures is not None and scale.queries:
+            yield from procedural(running, scale.procedures, scale.queries)
+
+
+def procedural(running: Running, clone: Path, count: int) -> Iterator[Found]:
+    """A question has some twenty right trajectories, so that what counts is how many of the first five are right."""
+    ids = _kept(running, "procedures", procedures.trajectories(clone))
+    how = running("settle", user="procedures")
+    shares, hits = list[float](), list[float]()
+    for query in procedures.questions(clone)[:count]:
+        told = running("find", user="procedures", text=query["query"], k=5)
+        right = [one in query["relevant"] for memory, _ in told for one in ids[memory]][:5]
+        shares.append(sum(right) / 5)
+        hits.append(float(right[:1] == [True]))
+    yield Found("precision-procedures", sum(shares) / len(shares), how)
+    yield Found("hit-procedures", sum(hits) / len(hits), how)
 
 
 def _spread(queries: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:

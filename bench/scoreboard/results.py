@@ -53,7 +53,8 @@ def with_earlier(results: Results, earlier: Results, measures: Sequence[str], co
 def table(results: Results) -> str:
     """A table for each measure, and what Sidemirror has not won."""
     absent = [f"- {name}: {why}" for name, why in results.absent.items()]
-    return "\n\n".join([*_tables(results), "\n".join(_unwon(results)), "\n".join(["**Not run**", "", *absent])])
+    missing = ["\n".join(["**Not run**", "", *absent])] if absent else []
+    return "\n\n".join([*_tables(results), "\n".join(_unwon(results)), *missing])
 
 
 def _tables(results: Results) -> Iterator[str]:
@@ -111,8 +112,8 @@ def _unwon(results: Results) -> Iterator[str]:
 
 
 def differences(first: Results, second: Results) -> str:
-    """The cells whose figures differ between two runs, as printed, and how many cells are of one run only."""
-    lines, alone = ["| | | first | second |", "|---|---|---|---|"], len(second.cells)
+    """The cells whose figures differ between two runs, as printed; how many do not, and how many only one run has."""
+    differing, alone, same = list[str](), len(second.cells), 0
     for one in first.cells:
         other, row = second.cell(one.row, one.contender), ROWS[one.row]
         alone += 1 if other is None else -1
@@ -123,5 +124,9 @@ def differences(first: Results, second: Results) -> str:
         else:
             pair = [f"{value:,.{row.digits}f}" for value in (one.value, other.value)]
         if pair[0] != pair[1]:
-            lines.append(f"| {row.title} | {first.contenders[one.contender]} | {' | '.join(pair)} |")
-    return "\n".join([*lines, *([f"\nMeasured in one of the runs only: {alone} cells."] if alone else [])])
+            differing.append(f"| {row.title} | {first.contenders[one.contender]} | {' | '.join(pair)} |")
+        else:
+            same += 1
+    told = ["| | | first | second |", "|---|---|---|---|", *differing]
+    told.append(f"\nThe same in both: {same} of {same + len(differing)} cells.")
+    return "\n".join([*told, *([f"\nMeasured in one of the runs only: {alone} cells."] if alone else [])])

@@ -1,6 +1,7 @@
 """The rows of the table: what each is called, its unit, and which way is better."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -26,11 +27,14 @@ _SETS = {
     "HotpotQA": "100 recorded questions, HotpotQA",
     "tau": "100 recorded questions, tau",
 }
+_PROCEDURES = "40 questions of Proced_mem_bench, 336 trajectories"
 
 ROWS: Final[Mapping[str, Row]] = MappingProxyType(
     {
         **{f"recall-{name}": Row("retrieval", f"{title}: recall at 5", 3, less=False) for name, title in _SETS.items()},
         **{f"hit-{name}": Row("retrieval", f"{title}: hit at 1", 3, less=False) for name, title in _SETS.items()},
+        "precision-procedures": Row("retrieval", f"{_PROCEDURES}: precision at 5", 3, less=False),
+        "hit-procedures": Row("retrieval", f"{_PROCEDURES}: hit at 1", 3, less=False),
         "lost": Row("lost", "acknowledged texts that are gone after kill -9"),
         "unfound": Row("lost", "acknowledged texts that are there, and are not found by their words"),
         "grown": Row("growth", "memories after the same episode again and again"),
@@ -74,7 +78,7 @@ MEASURES: Final[Mapping[str, str]] = MappingProxyType(
 
 
 class Scale(NamedTuple):
-    """How much is done. `queries`: of each recorded set."""
+    """How much is done. `queries`: of each recorded set. `procedures`: a clone of Proced_mem_bench, or None."""
 
     queries: int
     kills: int
@@ -85,6 +89,7 @@ class Scale(NamedTuple):
     tasks: int
     kept: int
     turns: int
+    procedures: Path | None = None
 
 
 FULL: Final = Scale(100, 5, 1_000, 50, 20, 3, 1_000, 300, 30)

@@ -29,33 +29,37 @@ type TokenInTheClearError struct {
 
 func (e *TokenInTheClearError) Error() string {
 	return "sidemirror: the token of SIDEMIRROR_TOKEN_FILE does not go to " + e.Address + " without TLS: write https:// " +
-		"before the address, or use WithSystemTLS, or name the authority's file in " +
-		"SIDEMIRROR_CA_FILE"
+		"before the address, or use WithTLS, or name the authority's file in SIDEMIRROR_CA_FILE"
 }
 
-// noAddress says what is expected in the place of an address at which no sidecar can be.
-func noAddress(given string) error {
-	return fmt.Errorf("sidemirror: the address %q of Sidemirror (SIDEMIRROR_ADDRESS, or WithAddress): host:port, such as "+
-		"%s, https://host, https://host:port or unix:/path is expected", given, DefaultAddress)
+// AddressError: no sidecar can be at the address.
+type AddressError struct {
+	// Address is what was given.
+	Address string
 }
 
-// transport is where the sidecar is, as gRPC names it, and how it is reached. The error is a *TokenInTheClearError, or
-// says what is expected as an address, or which file could not be read.
+func (e *AddressError) Error() string {
+	return fmt.Sprintf("sidemirror: the address %q of Sidemirror (SIDEMIRROR_ADDRESS, or WithAddress): host:port, such as "+
+		"%s, https://host, https://host:port or unix:/path is expected", e.Address, DefaultAddress)
+}
+
+// transport is where the sidecar is, as gRPC names it, and how it is reached. The error is a *TokenInTheClearError or an
+// *AddressError, or says which file could not be read.
 func transport(o *options) (string, credentials.TransportCredentials, error) {
 	if path, unix := strings.CutPrefix(o.address, "unix:"); unix {
 		if strings.Trim(path, "/") == "" {
-			return "", nil, noAddress(o.address)
+			return "", nil, &AddressError{o.address}
 		}
 		return o.address, insecure.NewCredentials(), nil
 	}
 	address, secure := strings.CutPrefix(o.address, "https://")
-	secure = secure || o.systemTLS || o.caFile != ""
+	secure = secure || o.tls || o.caFile != ""
 	address = strings.TrimRight(strings.TrimPrefix(address, "http://"), "/")
 	if secure && (!strings.Contains(address, ":") || strings.HasSuffix(address, "]")) {
 		address += ":" + httpsPort
 	}
 	if !isPlace(address) {
-		return "", nil, noAddress(o.address)
+		return "", nil, &AddressError{o.address}
 	}
 	target := "passthrough:///" + address
 	if !secure {
@@ -93,17 +97,18 @@ func tlsConfig(o *options) (*tls.Config, error) {
 	if o.caFile != "" {
 		authorities, err := os.ReadFile(o.caFile)
 		if err != nil {
-			return nil, fmt.Errorf("sidemirror: %w", err)
+			return nil, fmt.Errorf("sidemirror: the file of SIDEMIRROR_CA_FILE, or WithCAFile: %w", err)
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(authorities) {
-			return nil, fmt.Errorf("sidemirror: %s holds no certificate", o.caFile)
+			return nil, fmt.Errorf("sidemirror: %s (SIDEMIRROR_CA_FILE, or WithCAFile) holds no certificate", o.caFile)
 		}
 	}
-	if o.certificateFile != "" {
+	if o.certificateFile != "" || o.keyFile != "" {
 		own, err := tls.LoadX509KeyPair(o.certificateFile, o.keyFile)
 		if err != nil {
-			return nil, fmt.Errorf("sidemirror: %w", err)
+			return nil, fmt.Errorf("sidemirror: the files of SIDEMIRROR_CLIENT_CERTIFICATE_FILE and SIDEMIRROR_CLIENT_KEY_FILE, "+
+				"or WithClientCertificate: %w", err)
 		}
 		config.Certificates = []tls.Certificate{own}
 	}

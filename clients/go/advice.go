@@ -38,6 +38,9 @@ func AdviceText(directives []*pb.TurnDirective) string {
 	return strings.Join(paragraphs, "\n\n")
 }
 
+// LessonsText is the text for a model of what [Turn.Recall] gave; empty without lessons.
+func LessonsText(lessons *pb.ContextBlock) string { return lessons.GetText() }
+
 // isAdvice: a nudge, a recovery, a reflection or a critique.
 func isAdvice(directive *pb.TurnDirective) bool {
 	switch directive.GetKind().(type) {

@@ -122,13 +122,25 @@ func (t *Turn) Critique(ctx context.Context, response, userMessage string) *pb.C
 	return verdict
 }
 
+// ReviseOption says what an answer answers.
+type ReviseOption func(*pb.CritiqueRequest)
+
+// ReviseFor says what the user asked, in the place of the turn's task or of what was reported as [UserMessage].
+func ReviseFor(userMessage string) ReviseOption {
+	return func(request *pb.CritiqueRequest) { request.UserMessage = userMessage }
+}
+
 // Revised is the answer that may be sent: what again makes of the revision prompt where [Turn.Critique] asks for a
 // revision, else the answer as it is, also without a verdict. What again makes is judged by nobody: one revision at most.
 // The error is that of again. The context's deadline bounds the verdict (ten seconds where it has none), and again not.
 func (t *Turn) Revised(
-	ctx context.Context, answer string, again func(revisionPrompt string) (string, error),
+	ctx context.Context, answer string, again func(revisionPrompt string) (string, error), options ...ReviseOption,
 ) (string, error) {
-	verdict := t.Critique(ctx, answer, "")
+	asked := &pb.CritiqueRequest{}
+	for _, option := range options {
+		option(asked)
+	}
+	verdict := t.Critique(ctx, answer, asked.GetUserMessage())
 	if !verdict.GetShouldRevise() {
 		return answer, nil
 	}

@@ -54,7 +54,7 @@ func TestAnAnswerIsRevisedOnceWhereTheVerdictAsksForIt(t *testing.T) {
 	if text, err := turn.Revised(ctx, wrong, again); err != nil || text != wrong+" " {
 		t.Fatal(text, err)
 	}
-	if text, err := turn.Revised(ctx, right, again); err != nil || text != right {
+	if text, err := turn.Revised(ctx, right, again, ReviseFor("How many orders are there?")); err != nil || text != right {
 		t.Fatal(text, err)
 	}
 	if len(prompts) != 1 || !strings.HasPrefix(prompts[0], "Revise") {

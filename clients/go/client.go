@@ -42,8 +42,8 @@ type Client struct {
 	delivering sync.WaitGroup
 }
 
-// Connect makes a client. Connections are made when they are first used. The error is a [*TokenInTheClearError], or says
-// what is expected as an address, or which file could not be read.
+// Connect makes a client. Connections are made when they are first used. The error is a [*TokenInTheClearError] or an
+// [*AddressError], or says which file could not be read.
 func Connect(given ...Option) (*Client, error) {
 	o := optionsOf(given)
 	target, credentials, err := transport(o)

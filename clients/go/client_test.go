@@ -3,16 +3,20 @@ package sidemirror
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -206,5 +210,101 @@ func TestNothingRunsOnAfterClose(t *testing.T) {
 		if strings.Contains(string(stacks), ours) {
 			t.Errorf("%s goes on:\n%s", ours, stacks)
 		}
+	}
+}
+
+// As by t.FailNow, which a test of an agent may call in its turn. Seen to fail, with SUCCESS, when only a panic and an
+// error count.
+func TestATurnWhoseGoroutineEndsHasNoOutcome(t *testing.T) {
+	client := connected(t, filepath.Join(t.TempDir(), "nobody.sock"))
+	for name, leave := range map[string]func(*Turn, *error){
+		"End":     func(turn *Turn, err *error) { defer turn.End(err); runtime.Goexit() },
+		"Succeed": func(turn *Turn, err *error) { defer turn.Succeed(err); runtime.Goexit() },
+	} {
+		turn := client.BeginTurn(TurnOptions{Goal: &Goal{ID: "g", Objective: "o"}})
+		ended := make(chan struct{})
+		go func() {
+			var err error
+			defer close(ended)
+			// One that begins and ends while the goroutine does is as good as any other.
+			defer func() {
+				inner := client.BeginTurn(TurnOptions{})
+				func() (err error) { defer inner.Succeed(&err); return nil }()
+				if outcome := outcomeOf(inner); outcome != success {
+					t.Errorf("%s: the inner one ends as %v", name, outcome)
+				}
+			}()
+			leave(turn, &err)
+		}()
+		<-ended
+		if outcome := outcomeOf(turn); outcome != OutcomeUnspecified || len(turn.reports) != 0 {
+			t.Errorf("%s: %v, %d reports", name, outcome, len(turn.reports))
+		}
+	}
+}
+
+// outcomeOf is that of a turn that is finished, and of which nothing is delivered.
+func outcomeOf(turn *Turn) pb.TaskOutcome {
+	turn.mu.Lock()
+	defer turn.mu.Unlock()
+	return turn.waiting[len(turn.waiting)-1].GetTurnFinished().GetOutcome()
+}
+
+// Seen to fail, with ERROR and a goal that failed, when a cancellation counts as the agent's error.
+func TestATurnThatIsCancelledHasNoOutcome(t *testing.T) {
+	client := connected(t, filepath.Join(t.TempDir(), "nobody.sock"))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, err := range map[string]error{
+		"the context's":     ctx.Err(),
+		"wrapped":           fmt.Errorf("asking: %w", ctx.Err()),
+		"that of its cause": errors.Join(errors.New("closing"), context.Cause(ctx)),
+	} {
+		turn := client.BeginTurn(TurnOptions{Goal: &Goal{ID: "g", Objective: "o"}})
+		_ = func() (failed error) { defer turn.Succeed(&failed); return err }()
+		if outcome := outcomeOf(turn); outcome != OutcomeUnspecified || len(turn.reports) != 0 {
+			t.Errorf("%s: %v, %d reports", name, outcome, len(turn.reports))
+		}
+	}
+	late := client.BeginTurn(TurnOptions{})
+	_ = func() (err error) { defer late.Succeed(&err); return context.DeadlineExceeded }()
+	if outcome := outcomeOf(late); outcome != OutcomeError {
+		t.Errorf("what is too late ends as %v", outcome)
+	}
+}
+
+// Seen to fail when an id is left out of one kind, and when it is written into the caller's event.
+func TestEventsOfACall(t *testing.T) {
+	called := ToolCalled("look", "{}")
+	for name, id := range map[string]string{
+		"called":   OfCall("c", called).GetToolCalled().GetCallId(),
+		"returned": OfCall("c", ToolResult("41", nil)).GetToolReturned().GetCallId(),
+		"failed":   OfCall("c", ToolFailed("gone")).GetToolFailed().GetCallId(),
+	} {
+		if id != "c" {
+			t.Errorf("%s: %q", name, id)
+		}
+	}
+	if called.GetToolCalled().GetCallId() != "" || OfCall("c", UserMessage("hello")).GetUserMessage().GetText() != "hello" {
+		t.Error("another event is no longer as it was")
+	}
+}
+
+// Seen to fail, told as away, when every error that is none of the sidecar's own counts as absence.
+func TestAStreamThatTheSidecarGivesUpIsNoAbsence(t *testing.T) {
+	away := make(told, 10)
+	var streams atomic.Int32
+	client := listen(t, func(stream pb.ThinkingService_RunTurnServer) error {
+		if streams.Add(1) == 1 {
+			return status.Error(codes.Canceled, "CANCELLED")
+		}
+		return acks()(stream)
+	}, nil, WithOnAway(away.on))
+	turn := client.BeginTurn(TurnOptions{})
+	turn.Finish(OutcomeUnspecified, nil)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := client.Flush(ctx); err != nil || len(away) > 0 || streams.Load() != 2 {
+		t.Fatal(err, len(away), streams.Load())
 	}
 }

@@ -76,8 +76,9 @@ func (t *Turn) deliverEvents() bool {
 			}
 			toldLater = true
 			pause = max(pause, problem.RetryAfter)
-		case status.Code(err) == codes.Internal && problem.Reason != "", isRefusedStream(err):
-			// It is there.
+		case status.Code(err) == codes.Internal && problem.Reason != "", isRefusedStream(err),
+			status.Code(err) == codes.Canceled:
+			// It is there. A stream that the sidecar gives up is CANCELLED; a connection that breaks is UNAVAILABLE.
 		default:
 			t.link.failed(err, outages)
 		}
@@ -91,8 +92,7 @@ func (t *Turn) refuse(why error, said string, about ...any) {
 	t.refusal = why
 	t.mu.Unlock()
 	if status.Code(why) == codes.PermissionDenied {
-		// Not here: the agent may close the client then, which waits for whoever calls this.
-		go t.link.tellRefused(why)
+		t.link.denied(why)
 		return
 	}
 	slog.Warn(said, about...)

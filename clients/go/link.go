@@ -41,6 +41,7 @@ type link struct {
 	outages int
 	told    bool
 	refused bool
+	barred  bool // told that the token may not report a turn
 	backAt  time.Time
 	there   chan struct{} // closed while the sidecar is there
 	// here ends when the sidecar goes.
@@ -106,8 +107,21 @@ func (l *link) wait() (context.Context, int, bool) {
 func (l *link) answered(outages int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.barred = false
 	if outages == l.outages && time.Since(l.backAt) > steady {
 		l.told = false
+	}
+}
+
+// denied: the token may not report a turn, which is over. Of many such turns the first is told, until one is taken.
+func (l *link) denied(why error) {
+	l.mu.Lock()
+	barred := l.barred
+	l.barred = true
+	l.mu.Unlock()
+	if !barred {
+		// Not here: the agent may close the client then, which waits for whoever calls this.
+		go l.tellRefused(why)
 	}
 }
 

@@ -14,7 +14,7 @@ type Option func(*options)
 type options struct {
 	address, tokenFile, caFile, certificateFile, keyFile string
 	tenantID, projectID                                  string
-	systemTLS                                            bool
+	tls                                                  bool
 	deadline                                             time.Duration
 	onAway, onRefused                                    func(error)
 	dial                                                 []grpc.DialOption
@@ -51,12 +51,13 @@ func WithAddress(address string) Option { return func(o *options) { o.address = 
 // WithTokenFile names the file that holds the token; else SIDEMIRROR_TOKEN_FILE. It is read again for each call.
 func WithTokenFile(path string) Option { return func(o *options) { o.tokenFile = path } }
 
-// WithTLS names the file of the authorities whose certificates are taken, in PEM; else SIDEMIRROR_CA_FILE. With it the
-// connection is TLS, and no other authority is trusted.
-func WithTLS(caFile string) Option { return func(o *options) { o.caFile = caFile } }
+// WithTLS makes the connection TLS, as https:// does: with the authorities of the system, as crypto/x509 finds them,
+// unless [WithCAFile] names others.
+func WithTLS() Option { return func(o *options) { o.tls = true } }
 
-// WithSystemTLS makes the connection TLS, with the authorities of the system, as crypto/x509 finds them.
-func WithSystemTLS() Option { return func(o *options) { o.systemTLS = true } }
+// WithCAFile names the file of the authorities whose certificates are taken, in PEM; else SIDEMIRROR_CA_FILE. With it the
+// connection is TLS, and no other authority is trusted.
+func WithCAFile(path string) Option { return func(o *options) { o.caFile = path } }
 
 // WithClientCertificate names the client's own certificate and key, in PEM; else SIDEMIRROR_CLIENT_CERTIFICATE_FILE and
 // SIDEMIRROR_CLIENT_KEY_FILE.

@@ -2,8 +2,11 @@ package sidemirror
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"strings"
 	"sync"
 
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
@@ -117,10 +120,38 @@ func ToolResult(result string, err error) *pb.TurnEvent {
 	return ToolReturned(result, false)
 }
 
+// ToolFailed is the event of a call that never returned, such as by a timeout.
+func ToolFailed(why string) *pb.TurnEvent {
+	return &pb.TurnEvent{Kind: &pb.TurnEvent_ToolFailed{ToolFailed: &pb.ToolFailed{Error: why}}}
+}
+
+// OfCall is a copy of the event as one of a call that overlaps with others. Without the call's id, what returns belongs to
+// the last call that is still open. An event that is of no call stays as it is.
+func OfCall(callID string, event *pb.TurnEvent) *pb.TurnEvent {
+	event = proto.CloneOf(event)
+	switch kind := event.GetKind().(type) {
+	case *pb.TurnEvent_ToolCalled:
+		kind.ToolCalled.CallId = callID
+	case *pb.TurnEvent_ToolReturned:
+		kind.ToolReturned.CallId = callID
+	case *pb.TurnEvent_ToolFailed:
+		kind.ToolFailed.CallId = callID
+	}
+	return event
+}
+
+// UserMessage is the event of what the user said.
+func UserMessage(text string) *pb.TurnEvent {
+	return &pb.TurnEvent{Kind: &pb.TurnEvent_UserMessage{UserMessage: &pb.UserMessage{Text: text}}}
+}
+
 // ResponseDrafted is the event of an answer that is ready to be sent.
 func ResponseDrafted(text string) *pb.TurnEvent {
 	return &pb.TurnEvent{Kind: &pb.TurnEvent_ResponseDrafted{ResponseDrafted: &pb.ResponseDrafted{Text: text}}}
 }
+
+// Score is for [Turn.Finish]: how well the task was done, from 0 to 1.
+func Score(share float64) *float64 { return &share }
 
 // started is a copy of Started with Task and Level in it.
 func (o TurnOptions) started() *pb.TurnStarted {
@@ -160,7 +191,7 @@ func newTurn(client *Client, o TurnOptions) *Turn {
 
 // Finish ends the turn. Unless the outcome is UNSPECIFIED, which teaches nothing, it is then reported for every block of
 // lessons that the turn was given, and so is the goal of its TurnOptions. What is on its way is still delivered, also
-// after the sidecar was away. score may be nil.
+// after the sidecar was away. score is from 0 to 1 (see [Score]), or nil.
 func (t *Turn) Finish(outcome pb.TaskOutcome, score *float64) { t.finish(outcome, score, t.goal) }
 
 // FinishGoal is Finish with this goal, in the place of that of the TurnOptions.
@@ -169,25 +200,30 @@ func (t *Turn) FinishGoal(outcome pb.TaskOutcome, score *float64, goal Goal) {
 }
 
 // End ends a turn that is not finished, as ERROR with a panic or with an error in *err, else as UNSPECIFIED. The panic or
-// the error is also that of the goal of its TurnOptions, unless this has one. err may be nil. End is for defer, in a
-// function whose error has a name:
+// the error is also that of the goal of its TurnOptions, unless this has one. An error that is [context.Canceled], and
+// [runtime.Goexit], say nothing of the work: UNSPECIFIED. err may be nil. End is for defer, in a function whose error has a
+// name:
 //
 //	defer turn.End(&err)
 //
 // The panic goes on.
 func (t *Turn) End(err *error) { t.leave(recover(), err, OutcomeUnspecified) }
 
-// Succeed is End for an agent that returns an error whenever it fails: without one, the turn ends as SUCCESS.
+// Succeed is End for an agent that returns an error whenever it fails: where it returns without one, the turn ends as
+// SUCCESS.
 //
 //	defer turn.Succeed(&err)
 func (t *Turn) Succeed(err *error) { t.leave(recover(), err, OutcomeSuccess) }
 
-// leave ends a turn that is not finished, as outcome where nothing went wrong.
+// leave ends a turn that is not finished, as outcome where nothing went wrong. It is called by what is deferred.
 func (t *Turn) leave(panicked any, err *error, outcome pb.TaskOutcome) {
 	goal, why := t.goal, ""
 	switch {
 	case panicked != nil:
 		outcome, why = OutcomeError, fmt.Sprint("panic: ", panicked)
+	case err != nil && errors.Is(*err, context.Canceled), exits():
+		// Nobody wants the work any more, which says nothing of how it was done.
+		outcome = OutcomeUnspecified
 	case err != nil && *err != nil:
 		outcome, why = OutcomeError, (*err).Error()
 	}
@@ -204,6 +240,22 @@ func (t *Turn) leave(panicked any, err *error, outcome pb.TaskOutcome) {
 	}
 	if panicked != nil {
 		panic(panicked)
+	}
+}
+
+// exits: what the caller's caller has deferred runs because its goroutine ends by runtime.Goexit, as by t.FailNow. There
+// is no panic then, and no error.
+func exits() bool {
+	var callers [8]uintptr
+	frames := runtime.CallersFrames(callers[:runtime.Callers(4, callers[:])])
+	for {
+		frame, more := frames.Next()
+		if !strings.Contains(frame.Function, ".deferwrap") {
+			return frame.Function == "runtime.Goexit"
+		}
+		if !more {
+			return false
+		}
 	}
 }
 

@@ -5,9 +5,9 @@ import contextlib
 import gc
 import json
 import os
-import re
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,17 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.message_factory import GetMessageClass
 
 from longest import Longest
+from matching import Unexpected, at, check, check_error, check_stream, figures, filled, matches
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.common_pb2 import TASK_OUTCOME_SUCCESS
 from sidemirror.v1.goal_reflection_pb2 import ReportGoalRequest
-from sidemirror_client import Sidemirror, Turn, advice_text, connect, problem_of
+from sidemirror_client import Sidemirror, Turn, advice_text, connect
 from sidemirror_client.background import BACKGROUND
 from sidemirror_client.client import SERVICES
 
 _PATIENCE_S = 60.0
+# How long tasks of streams that have ended may take to end themselves.
+_SETTLE_S = 10.0
 _ROOMS = {
     "ThinkingService": "thinking",
     "CritiqueService": "critique",
@@ -37,10 +40,6 @@ class Thrown(Exception):
     """What an agent's own callback raises."""
 
 
-class Unexpected(Exception):
-    """Something is not as the scenario says."""
-
-
 class Runner:
     """The state of a run: variables, the client in use, its turns."""
 
@@ -52,6 +51,9 @@ class Runner:
         self.told = 0
         self.refusals: list[str] = []
         self.is_refused = asyncio.Event()
+        # How many tasks the first `held` has counted.
+        self.few_tasks: int | None = None
+        self.timed_ms: dict[str, list[float]] = {}
 
     async def do(self, step: dict[str, Any]) -> None:
         """One step. Raises Unexpected."""
@@ -64,23 +66,17 @@ class Runner:
         elif "away" in step:
             await self.away(**step["away"])
         elif "many" in step:
-            await self.many(int(step["many"]["turns"]), step["many"]["prefix"])
+            await self.many(int(step["many"]["turns"]), step["many"]["prefix"], step["many"]["task"])
         elif "held" in step:
-            await self.client.flush(_PATIENCE_S)
-            await asyncio.sleep(0.1)  # the tasks of streams that have ended
-            gc.collect()
-            # Of the allocator's blocks: bytes would need one that counts.
-            tasks = len(asyncio.all_tasks()) + len(asyncio.all_tasks(BACKGROUND.loop))
-            held = {"memory": sys.getallocatedblocks(), "tasks": tasks}
-            print("held", json.dumps(held), flush=True)
+            await self.held()
         elif "close" in step:
             left = await self.client.close(0)
             found = {"events": left.events, "outcomes": left.outcomes, "goals": left.goals, "turns": len(left.turns)}
-            _check(step["close"], found)
+            check(step["close"], found)
         elif "advice_text" in step:
-            _check(step["text"], advice_text(ParseDict(each, pb.TurnDirective()) for each in step["advice_text"]))
+            check(step["text"], advice_text(ParseDict(each, pb.TurnDirective()) for each in step["advice_text"]))
         elif "refused" in step:
-            await self.await_refusal(step["refused"])
+            await self.await_refusal(step["refused"], step.get("times"))
         else:
             await self.call(step)
 
@@ -110,11 +106,32 @@ class Runner:
         self.refusals.append(why)
         self.is_refused.set()
 
-    async def await_refusal(self, word: str) -> None:
+    async def await_refusal(self, word: str, times: int | None) -> None:
         async with asyncio.timeout(_PATIENCE_S):
             await self.is_refused.wait()
-        if word not in self.refusals[0] or self.told:
+        if word not in self.refusals[0] or self.told or times not in (None, len(self.refusals)):
             raise Unexpected(f"told {self.refusals}, and {self.told} times that the sidecar is away")
+
+    async def held(self) -> None:
+        await self.client.flush(_PATIENCE_S)
+        ends_s = time.monotonic() + _SETTLE_S
+        while True:
+            await asyncio.sleep(0.1)
+            tasks = len(asyncio.all_tasks()) + len(asyncio.all_tasks(BACKGROUND.loop))
+            if self.few_tasks is None or tasks <= self.few_tasks or time.monotonic() > ends_s:
+                break
+        self.few_tasks = tasks if self.few_tasks is None else self.few_tasks
+        gc.collect()
+        # Of the allocator's blocks: bytes would need one that counts.
+        print("held", json.dumps({"memory": sys.getallocatedblocks(), "tasks": tasks}), flush=True)
+
+    @contextlib.contextmanager
+    def timed(self, step: dict[str, Any]) -> Iterator[None]:
+        """Times what is done in the context, where the step says so."""
+        began_s = time.perf_counter()
+        yield
+        if "timed" in step:
+            self.timed_ms.setdefault(step["timed"], []).append((time.perf_counter() - began_s) * 1000)
 
     # --- calls -------------------------------------------------------------------------------------------------------
 
@@ -129,19 +146,20 @@ class Runner:
         ]
         timeout = {"timeout": step["deadline_ms"] / 1000} if "deadline_ms" in step else {}
         try:
-            call = stub(iter(requests) if descriptor.client_streaming else requests[0], **timeout)
-            answers = await _answers(call, step.get("cancel_after"), streams=descriptor.server_streaming)
+            with self.timed(step):
+                call = stub(iter(requests) if descriptor.client_streaming else requests[0], **timeout)
+                answers = await _answers(call, step.get("cancel_after"), streams=descriptor.server_streaming)
         except grpc.aio.AioRpcError as error:
-            _check_error(step, error)
+            check_error(step, error)
             return
         if "error" in step:
             raise Unexpected(f"an answer instead of {step['error']}: {answers}")
         if "expect_stream" in step:
-            _check_stream(step["expect_stream"], answers)
+            check_stream(step["expect_stream"], answers)
         else:
-            _check(step.get("expect", {}), answers[0])
+            check(step.get("expect", {}), answers[0])
         for name, path in step.get("save", {}).items():
-            self.variables[name] = _at(answers if "expect_stream" in step else answers[0], path)
+            self.variables[name] = at(answers if "expect_stream" in step else answers[0], path)
 
     # --- the turn helper ---------------------------------------------------------------------------------------------
 
@@ -157,7 +175,9 @@ class Runner:
         turn = self.turns[name]
         if what == "report":
             for event in step.get("events", ()) * step.get("times", 1):
-                turn.report(ParseDict(event, pb.TurnEvent()))
+                parsed = ParseDict(event, pb.TurnEvent())
+                with self.timed(step):
+                    turn.report(parsed)
             if "text_bytes" in step:
                 turn.report(tool_returned=pb.ToolReturned(content="é" * (step["text_bytes"] // 2)))
         elif what == "finish":
@@ -165,11 +185,11 @@ class Runner:
         elif what == "flush":
             if await self.client.flush(_timeout_s(step)) is not step.get("delivered", True):
                 raise Unexpected("not everything was delivered" if step.get("delivered", True) else "all was delivered")
-        elif what in ("fail", "leave"):
-            with contextlib.suppress(Thrown):
+        elif what in ("fail", "leave", "cancel"):
+            with contextlib.suppress(Thrown, asyncio.CancelledError):
                 async with turn:
-                    if what == "fail":
-                        raise Thrown
+                    if what != "leave":
+                        raise Thrown if what == "fail" else asyncio.CancelledError
         else:
             await self.hear(turn, step, self.directives[name])
 
@@ -181,13 +201,16 @@ class Runner:
             await self.await_directive(turn, before, step["expect"])
         else:
             began_s = time.perf_counter()
-            answer = await _asked(turn, step)
+            with self.timed(step):
+                answer = await _asked(turn, step)
             took_ms = (time.perf_counter() - began_s) * 1000
-            if isinstance(answer, list):
-                _check(step["expect"], [MessageToDict(each) for each in answer])
-                _check(len(step["expect"]), len(answer))
+            if isinstance(answer, str):
+                check(step["expect"], answer)
+            elif isinstance(answer, list):
+                check(step["expect"], [MessageToDict(each) for each in answer])
+                check(len(step["expect"]), len(answer))
             else:
-                _check(step["expect"], answer and MessageToDict(answer))
+                check(step["expect"], answer and MessageToDict(answer))
             if took_ms > step.get("within_ms", took_ms):
                 raise Unexpected(f"it took {took_ms:.0f} ms")
 
@@ -198,7 +221,7 @@ class Runner:
                 raise Unexpected("the turn goes on")
             await asyncio.sleep(0.01)
         assert isinstance(turn.error, grpc.aio.AioRpcError)
-        _check_error(step, turn.error)
+        check_error(step, turn.error)
         if turn.dropped != step["dropped"]:
             raise Unexpected(f"{turn.dropped} events were dropped")
 
@@ -207,28 +230,28 @@ class Runner:
             async with asyncio.timeout(_PATIENCE_S):
                 async for directive in turn:
                     before.append(MessageToDict(directive))
-                    if _matches(expected, before[-1]):
+                    if matches(expected, before[-1]):
                         before.clear()
                         return
         raise Unexpected(f"no directive {expected} among {before}")
 
-    async def many(self, turns: int, prefix: str) -> None:
-        counts = dict.fromkeys(("plans", "directives", "critiques", "summaries"), 0)
-        await asyncio.gather(*(self.one_of_many(f"{prefix}-{number}", counts) for number in range(turns)))
+    async def many(self, turns: int, prefix: str, task: str) -> None:
+        counts = dict.fromkeys(("plans", "recalls", "directives", "critiques", "summaries"), 0)
+        await asyncio.gather(*(self.one_of_many(f"{prefix}-{number}", task, counts) for number in range(turns)))
         print("many", json.dumps({**counts, "told": self.told}), flush=True)
 
-    async def one_of_many(self, name: str, counts: dict[str, int]) -> None:
+    async def one_of_many(self, name: str, task: str, counts: dict[str, int]) -> None:
         config = pb.ThinkingConfig(level=pb.THINK_LEVEL_MEDIUM)
-        turn = self.client.begin_turn(name, session_id=name, task="count", config=config)
+        turn = self.client.begin_turn(name, session_id=name, task=task, config=config)
         plan = await turn.plan(2 * _PATIENCE_S)
-        await turn.recall(timeout_s=_PATIENCE_S)
+        lessons = await turn.recall(timeout_s=_PATIENCE_S)
         turn.report(tool_called=pb.ToolCalled(name="run_sql", arguments="SELECT 1"))
         turn.report(tool_returned=pb.ToolReturned(content="no such column: status", is_error=True))
         said = await turn.advice(2 * _PATIENCE_S)
         verdict = await turn.critique("There are 41.", timeout_s=_PATIENCE_S)
         turn.finish(TASK_OUTCOME_SUCCESS)
         summary = await turn.summary(2 * _PATIENCE_S)
-        for counted, what in zip(counts, (plan, said, verdict, summary), strict=True):
+        for counted, what in zip(counts, (plan, lessons, said, verdict, summary), strict=True):
             counts[counted] += bool(what)
 
     async def away(self, turns: int, events: int, kill_at: int, start_at: int, prefix: str) -> None:
@@ -297,8 +320,12 @@ async def _asked(turn: Turn, step: dict[str, Any]) -> Any:
             return await turn.recall(**given)
         case "advice":
             return await turn.advice(**given)
-        case _:
+        case "critique":
             return await turn.critique(step["text"], step.get("user_message", ""), **given)
+        case "revised":
+            return await turn.revised(step["text"], lambda _: step["again"], step.get("user_message", ""), **given)
+        case what:
+            raise Unexpected(f"no such step: {what}")
 
 
 async def control(what: str) -> None:
@@ -323,54 +350,6 @@ async def _answers(call: Any, cancel_after: int | None, *, streams: bool) -> lis
     return answers
 
 
-def _check_error(step: dict[str, Any], error: grpc.aio.AioRpcError) -> None:
-    expected = step.get("error")
-    if expected is None:
-        raise Unexpected(f"{error.code().name}: {error.details()}")
-    problem = problem_of(error)
-    same = error.code().name == expected["code"] and problem.reason == expected.get("reason", problem.reason)
-    if not same or not set(expected.get("fields", ())) <= set(problem.fields):
-        raise Unexpected(f"{error.code().name} {problem} instead of {expected}: {error.details()}")
-
-
-def _check_stream(expected: list[Any], answers: list[Any]) -> None:
-    rest = iter(answers)
-    for each in expected:
-        if not any(_matches(each, answer) for answer in rest):
-            raise Unexpected(f"{each} did not come, in that order, in {answers}")
-
-
-def _check(expected: Any, answer: Any) -> None:
-    if not _matches(expected, answer):
-        raise Unexpected(f"expected {expected}, got {answer}")
-
-
-def _matches(expected: Any, actual: Any) -> bool:
-    if expected is None or expected == "*":
-        return (actual is None) == (expected is None)
-    if isinstance(expected, dict):
-        return isinstance(actual, dict) and all(_matches(value, actual.get(key)) for key, value in expected.items())
-    if isinstance(expected, list):
-        return isinstance(actual, list) and len(actual) >= len(expected) and all(map(_matches, expected, actual))
-    return bool(expected == actual)
-
-
-def _at(answer: Any, path: str) -> Any:
-    for part in path.split("."):
-        answer = answer[int(part)] if part.isdigit() else answer[part]
-    return answer
-
-
-def _filled(given: Any, variables: dict[str, str]) -> Any:
-    if isinstance(given, str):
-        return re.sub(r"\$([a-z_]+)", lambda found: variables.get(found[1], found[0]), given)
-    if isinstance(given, list):
-        return [_filled(each, variables) for each in given]
-    if isinstance(given, dict):
-        return {key: _filled(value, variables) for key, value in given.items()}
-    return given
-
-
 async def main(steps: list[dict[str, Any]]) -> None:
     """Does the steps in their order."""
     has = set(os.environ["SCENARIO_HAS"].split(","))
@@ -379,9 +358,11 @@ async def main(steps: list[dict[str, Any]]) -> None:
     for step in steps:
         if set(step.get("needs", ())) <= has:
             print("step", step["name"], flush=True)
-            await runner.do(_filled(step, runner.variables))
+            await runner.do(filled(step, runner.variables))
             passed += 1
     await runner.close()
+    if runner.timed_ms:
+        print("timed", json.dumps({name: figures(took) for name, took in runner.timed_ms.items()}), flush=True)
     print("passed", passed, flush=True)
 
 

@@ -77,7 +77,7 @@ export function problemOf(error: unknown): Problem {
     case Code.Aborted:
       return {
         title: "The sidecar does not answer.",
-        todo: `Is \`sidemirror serve --http\` running? This page asks again by itself. (${rawMessage})`,
+        todo: `Is \`sidemirror serve --http\` running? (${rawMessage})`,
         passes: true,
       };
     default:
@@ -89,32 +89,48 @@ export interface Asked<T> {
   /** The last answer; it stays while the next one is awaited. */
   readonly value: T | undefined;
   readonly problem: Problem | undefined;
-  /** Asks once more. */
+  /** Asks once more; what is being asked now is awaited first. */
   readonly again: () => void;
 }
 
 // Between two questions to a sidecar that does not answer.
 const AGAIN_MS = 2_000;
 
+interface Answer<T> {
+  readonly key: string;
+  readonly value?: T;
+  readonly problem?: Problem;
+}
+
 /** The answer to a question, asked anew when `key` changes. An answer to an earlier key is dropped. */
 export function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<T>): Asked<T> {
-  const [answer, setAnswer] = useState<{ key: string; value?: T; problem?: Problem }>({ key });
+  const [answer, setAnswer] = useState<Answer<T>>({ key });
   const [round, setRound] = useState(0);
   const latest = useRef(ask);
   latest.current = ask;
+  // A question that takes longer than what happens meanwhile would else never be answered.
+  const state = useRef({ isAsking: false, isWantedAgain: false });
   // Not after the next paint: what is asked for is what the viewer waits for.
   useLayoutEffect(() => {
     const left = new AbortController();
+    state.current = { isAsking: true, isWantedAgain: false };
+    const ended = (next: (before: Answer<T>) => Answer<T>) => {
+      if (left.signal.aborted) return;
+      const { isWantedAgain } = state.current;
+      state.current = { isAsking: false, isWantedAgain: false };
+      setAnswer(next);
+      if (isWantedAgain) setRound((before) => before + 1);
+    };
     latest.current(left.signal).then(
-      (value) => left.signal.aborted || setAnswer({ key, value }),
-      (error: unknown) => {
-        if (left.signal.aborted) return;
-        setAnswer((before) => ({ ...(before.key === key ? before : { key }), problem: problemOf(error) }));
-      },
+      (value) => ended(() => ({ key, value })),
+      (error: unknown) => ended((before) => ({ ...(before.key === key ? before : { key }), problem: problemOf(error) })),
     );
     return () => left.abort();
   }, [key, round]);
-  const again = useCallback(() => setRound((before) => before + 1), []);
+  const again = useCallback(() => {
+    if (state.current.isAsking) state.current.isWantedAgain = true;
+    else setRound((before) => before + 1);
+  }, []);
   useEffect(() => {
     if (!answer.problem?.passes) return;
     const waiting = setTimeout(again, AGAIN_MS);

@@ -4,11 +4,13 @@ import { LessonFitSchema, ReceiptPlace, ReceiptPlaceSchema, type Receipt } from 
 import { AnswerChange, type Turn, type TurnCritique, type TurnEntry } from "@sidemirror/api/v1/thinking";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 
-import { useApi, useAsked } from "./api.js";
+import { useApi, useAsked, type Asked } from "./api.js";
+import { useSeen } from "./live.js";
 import { Badge, Id, Link, Text, Time } from "./parts.js";
-import { HeldBack } from "./receipts.js";
-import { nameOf, type Told } from "./record.js";
+import { HeldBack, WhyHeldBack } from "./receipts.js";
+import { nameOf, timeOf, type Told } from "./record.js";
 import { headline, lasting, millisOf, seen, word } from "./words.js";
 
 const MOST_RECEIPTS = 1_000;
@@ -30,23 +32,40 @@ export interface Aside {
   readonly receipt?: Receipt;
 }
 
-/** The turn's asides, oldest first; asked for anew when its state changes. `entries`: those that have critiques of drafts,
- * which are no asides. */
-export function useAsides(turn: Turn, entries: readonly TurnEntry[]): readonly Aside[] {
+// How often they are read while the turn goes on: the watch does not tell of them.
+const EVERY_MS = 5_000;
+
+/** The turn's asides, oldest first. `isOpen`: more may come. */
+export function useAsides(turn: Turn, isOpen: boolean): Asked<readonly Aside[]> {
   const api = useApi();
   const { turnId } = turn;
-  const { value } = useAsked(`asides ${turnId} ${turn.state}`, async (signal) => {
+  const isSeen = useSeen();
+  const asked = useAsked(`asides ${turnId} ${isOpen}`, async (signal) => {
     const [record, shown] = await Promise.all([
       api.thinking.getTurn({ ...api.scope, turnId, pageSize: 1 }, { signal }),
-      api.memory.listReceipts({ ...api.scope, turnId, pageSize: MOST_RECEIPTS }, { signal }).catch(() => undefined),
+      api.memory.listReceipts({ ...api.scope, turnId, pageSize: MOST_RECEIPTS }, { signal }),
     ]);
     const critiques = record.critiques.map((critique) => ({ key: critique.critique?.critiqueId ?? "", time: critique.time, critique }));
-    const receipts = (shown?.receipts ?? []).filter((receipt) => ANSWERS.has(receipt.place));
+    const receipts = shown.receipts.filter((receipt) => ANSWERS.has(receipt.place));
     const all: Aside[] = [...critiques, ...receipts.map((receipt) => ({ key: receipt.receiptId, time: receipt.time, receipt }))];
     return all.sort((one, other) => at(one.time) - at(other.time));
   });
+  const { again } = asked;
+  useEffect(() => {
+    if (!isOpen || !isSeen) return;
+    const timer = setInterval(again, EVERY_MS);
+    return () => clearInterval(timer);
+  }, [isOpen, isSeen, again]);
+  return asked;
+}
+
+/** Those of the asides that belong beside the entries which are there. `isFirst`, `isLast`: these begin or end with the
+ * turn's. A critique of a draft is no aside: an entry has it. */
+export function asidesAt(all: readonly Aside[], entries: readonly TurnEntry[], isFirst: boolean, isLast: boolean): readonly Aside[] {
   const drafted = new Set(entries.map(({ entry }) => (entry.case === "directive" ? entry.value.directiveId : "")));
-  return (value ?? []).filter((one) => !one.critique || !drafted.has(one.key));
+  const times = entries.flatMap((entry) => timeOf(entry) ?? []).map(millisOf);
+  const [from, until] = [isFirst ? -Infinity : Math.min(...times), isLast ? Infinity : Math.max(...times)];
+  return all.filter((one) => at(one.time) >= from && at(one.time) <= until && !(one.critique && drafted.has(one.key)));
 }
 
 export function AsideRow(props: { aside: Aside; begun: Timestamp | undefined; told: Told }) {
@@ -60,14 +79,14 @@ export function AsideRow(props: { aside: Aside; begun: Timestamp | undefined; to
       </div>
       <span class="number" />
       <div class="what">
-        {aside.critique && <Asked critique={aside.critique} told={told} />}
+        {aside.critique && <Criticised critique={aside.critique} told={told} />}
         {aside.receipt && <Recalled receipt={aside.receipt} />}
       </div>
     </li>
   );
 }
 
-function Asked(props: { critique: TurnCritique; told: Told }) {
+function Criticised(props: { critique: TurnCritique; told: Told }) {
   const { critique: verdict, madeBy, answerChange } = props.critique;
   if (!verdict) return null;
   const { usage } = verdict;
@@ -117,11 +136,12 @@ function Recalled(props: { receipt: Receipt }) {
             {item.kind === "recovery" ? <Id>{item.id}</Id> : <Link to={["lessons", item.id]}>{headline(item.kind, 40) || "lesson"}</Link>}
             <span class="dim">version {item.version}</span>
             {item.score !== undefined && <span>fits {item.score.toFixed(2)}</span>}
-            {item.isHeldBack && <HeldBack />}
+            {item.isHeldBack && <HeldBack reason={item.heldBackReason} />}
           </p>
           <p class="why">{seen([word(LessonFitSchema, item.fit), ...item.matchedWords].filter(Boolean).join(", "))}</p>
         </div>
       ))}
+      {receipt.items.some((item) => item.isHeldBack) && <WhyHeldBack />}
       <p class="dim small">
         receipt <Id>{receipt.receiptId}</Id>
       </p>

@@ -111,7 +111,7 @@ function isRecovery(id: string): boolean {
 function ItemLink(props: { id: string; kind: string; signature: string }) {
   const { id, kind, signature } = props;
   const isOne = kind === "recovery" || (kind === "" && isRecovery(id));
-  const name = kind.replaceAll("_", " ") || (isOne ? "recovery" : "lesson");
+  const name = headline(kind, 40).replaceAll("_", " ") || (isOne ? "recovery" : "lesson");
   if (isOne && signature === "") return <span>{name}</span>;
   return (
     <Link to={isOne ? ["recoveries", signature] : ["lessons", id]} title={seen(id)}>

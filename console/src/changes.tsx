@@ -2,28 +2,37 @@
 import { AdviceKind, AdviceKindSchema, PolicyLevelSchema, type AdviceChange, type AdvicePolicy } from "@sidemirror/api/v1/sidecar";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
-import { useApi, useAsked } from "./api.js";
-import { Time } from "./parts.js";
+import { useApi, useAsked, type Asked } from "./api.js";
+import { Missing, Time } from "./parts.js";
 import { headline, millisOf, word } from "./words.js";
 
 const SHADOW = "shadow";
 // How many stand on a screen; the sidecar has the last 200.
 const MOST = 20;
 
-/** The changes on record, the newest first; undefined until they are there. */
-function useChanges(): readonly AdviceChange[] | undefined {
+const WHAT = "When what agents are told was changed";
+
+/** The changes on record, the newest first. */
+function useChanges(): Asked<readonly AdviceChange[]> {
   const api = useApi();
-  const { value } = useAsked("advice changes", async (signal) => {
+  return useAsked("advice changes", async (signal) => {
     const info = await api.sidecar.getServerInfo({ ...api.scope, withAdviceChanges: true }, { signal });
     return info.adviceChanges;
   });
-  return value;
 }
 
 /** From when to when the shadow mode held in which a turn began. */
 export function ShadowSpan(props: { at: Timestamp | undefined }) {
-  const changes = useChanges();
-  if (changes === undefined || props.at === undefined) return <>not told what was found</>;
+  const asked = useChanges();
+  const changes = asked.value;
+  if (changes === undefined || props.at === undefined) {
+    return (
+      <>
+        not told what was found
+        <Missing asked={asked} what="Since when" />
+      </>
+    );
+  }
   const at = millisOf(props.at);
   const modes = changes.filter((one) => one.mode !== "");
   const since = modes.find((one) => one.mode === SHADOW && timeOf(one) <= at);
@@ -43,11 +52,22 @@ export function ShadowSpan(props: { at: Timestamp | undefined }) {
   );
 }
 
-/** What was changed of what agents are told, the newest first. `lessonIds`: only of these, and of their `kind`. */
-export function Changes(props: { lessonIds?: readonly string[]; kind?: AdviceKind }) {
+/** What was changed of what agents are told about lessons or recoveries. `lessonIds`: only of these, and of their
+ * `kind`. */
+export function Changes(props: { lessonIds: readonly string[]; kind: AdviceKind }) {
+  const asked = useChanges();
+  return (
+    <>
+      <Missing asked={asked} what={WHAT} />
+      {asked.value && <ChangeList of={asked.value} {...props} />}
+    </>
+  );
+}
+
+/** Changes, the newest first. `lessonIds`: only of these, and of their `kind`; without them all. */
+export function ChangeList(props: { of: readonly AdviceChange[]; lessonIds?: readonly string[]; kind?: AdviceKind }) {
   const { lessonIds, kind = AdviceKind.ALL } = props;
-  const changes = useChanges();
-  const told = (changes ?? []).flatMap((change) => {
+  const told = props.of.flatMap((change) => {
     const what = change.mode !== "" ? mode(change) : lessonIds ? about(change, lessonIds, kind) : all(change);
     return what === "" ? [] : [{ change, what }];
   });

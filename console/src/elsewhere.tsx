@@ -1,6 +1,6 @@
 /** Where the turns may be that somebody looks for in vain: the server's `operations/elsewhere.py`. */
 import { useApi, useAsked } from "./api.js";
-import { Empty, Link, Time } from "./parts.js";
+import { Empty, Link, Missing, Time } from "./parts.js";
 import { counted, durationMs, headline, lasting } from "./words.js";
 
 const MOST = 5;
@@ -8,8 +8,9 @@ const MOST = 5;
 /** Which project was looked in, which others have sent of late, and which calls were refused. */
 export function Elsewhere() {
   const api = useApi();
-  const { value: info } = useAsked("elsewhere", (signal) => api.sidecar.getServerInfo(api.scope, { signal }));
-  if (!info) return null;
+  const asked = useAsked("elsewhere", (signal) => api.sidecar.getServerInfo(api.scope, { signal }));
+  const info = asked.value;
+  if (!info) return <Missing asked={asked} what="Where else there may be turns" />;
   const [tenant, project] = [api.scope.tenantId || info.tenantId, api.scope.projectId || info.projectId];
   const senders = info.traffic?.callers ?? [];
   const others = new Map(senders.map((one) => [`${one.tenantId} / ${one.projectId}`, one]));

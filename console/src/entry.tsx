@@ -34,7 +34,7 @@ export function Entry(props: { entry: TurnEntry; begun: Timestamp | undefined; t
   if (kind === undefined) return null;
   const time = timeOf(entry);
   const since = time && begun ? millisOf(time) - millisOf(begun) : 0;
-  const tone = kind === "event" ? (isFailure(value) ? "failed" : "") : kind === "directive" ? "told" : "claim";
+  const tone = kind === "event" ? (isFailure(value, told) ? "failed" : "") : kind === "directive" ? "told" : "claim";
   return (
     <li id={idOf(entry.sequence)} class={`entry ${tone} ${props.isNamed ? "named" : ""}`}>
       <div class="when">
@@ -72,10 +72,14 @@ function Event(props: { event: TurnEvent; told: Told }) {
   const { event, told } = props;
   const agent = event.agent ? <bdi class="dim">{headline(event.agent, 80)}</bdi> : undefined;
   const texts = textsOf(event);
+  const isFailed = isFailure(event, told);
   return (
     <>
       <Kind more={agent}>
-        <span class={isFailure(event) ? "bad" : undefined}>{nameOf(event, told.tools)}</span>
+        <span class={isFailed ? "bad" : undefined}>
+          {nameOf(event, told.tools)}
+          {isFailed && event.kind.case === "toolReturned" && !event.kind.value.isError && " a failure, by its text"}
+        </span>
       </Kind>
       {texts.map((text, index) => text && <Text key={index}>{text}</Text>)}
     </>
@@ -154,7 +158,7 @@ function Directive(props: { directive: TurnDirective; told: Told }) {
               <Id>{kind.value.signature}</Id>
             </Link>
           </p>
-          <Followed signature={kind.value.signature} told={told} />
+          <Followed directive={directive} signature={kind.value.signature} told={told} />
         </>
       );
     case "nudge":
@@ -179,7 +183,7 @@ function Directive(props: { directive: TurnDirective; told: Told }) {
             </p>
           )}
           {kind.value.block && <Block block={kind.value.block} told={told} signature={kind.value.signature} />}
-          <Followed signature={kind.value.signature} told={told} />
+          <Followed directive={directive} signature={kind.value.signature} told={told} />
         </>
       );
     case "reflection":
@@ -225,18 +229,26 @@ function Why(props: { directive: TurnDirective | SlotClaim; told: Told }) {
 }
 
 /** What followed the failing call: the next such call, with a link to it. */
-function Followed(props: { signature: string; told: Told }) {
-  const one = props.told.followUps.get(props.signature);
-  if (!one) return null;
+function Followed(props: { directive: TurnDirective; signature: string; told: Told }) {
+  const { told } = props;
+  const one = told.followUps.get(props.signature);
+  if (!one || !isAbout(props.directive, one.failureEventId, told)) return null;
   if (!one.hasAttempt) return <p class="why">what followed: the call was not tried again</p>;
   const { attemptEventId: id, attemptTurnId: later } = one;
+  const otherwise = one.turnFailed ? "worked, and its turn failed" : "failed, or its turn did";
   return (
     <p class="why">
-      what followed: {id ? later ? <Link to={["turns", later]} query={{ event: id }}>the next such call, in a later turn</Link> : <Cause id={id} told={props.told} /> : "the next such call"}{" "}
-      <Badge tone={one.worked ? "good" : "bad"}>{one.worked ? "worked" : "failed, or its turn did"}</Badge>
+      what followed: {id ? later ? <Link to={["turns", later]} query={{ event: id }}>the next such call, in a later turn</Link> : <Cause id={id} told={told} /> : "the next such call"}{" "}
+      <Badge tone={one.worked ? "good" : "bad"}>{one.worked ? "worked" : otherwise}</Badge>
       {one.advisedRecoveryId && (one.followed ? " done as told" : " done otherwise than told")}
     </p>
   );
+}
+
+/** Whether a directive is about the failing call of this event; also where it is not known which call that was. */
+function isAbout(directive: TurnDirective, failureId: string, told: Told): boolean {
+  const calls = directive.causedBy.map((id) => told.calls.get(id));
+  return calls.length === 0 || calls.includes(undefined) || calls.includes(failureId) || directive.causedBy.includes(failureId);
 }
 
 function Cause(props: { id: string; told: Told }) {

@@ -27,11 +27,22 @@ export function Filters(props: {
     const asked = Object.fromEntries(names.map((name) => [name, String(given.get(name) ?? "").trim()]));
     location.hash = hrefOf([screen], { ...scopeOf(query), ...asked });
   };
+  // Of a time each part is a change of its own: it counts when the field is left, or by Enter.
+  const changed = (event: Event) => {
+    if (!isTime(event.target)) narrow(event);
+  };
+  const left = (event: FocusEvent) => {
+    const { target } = event;
+    if (isTime(target) && target.value !== (query[target.name] ?? "")) narrow(event);
+  };
+  const pressed = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && isTime(event.target)) narrow(event);
+  };
   const set = names.filter((name) => query[name]);
   const isNarrow = useNarrow();
   const fields = (
     <div class="filters">
-      <form ref={form} onChange={narrow} onSubmit={narrow}>
+      <form ref={form} onChange={changed} onFocusOut={left} onKeyDown={pressed} onSubmit={narrow}>
         {props.children}
         {set.length > 0 && (
           <Link to={[screen]} class="clear">
@@ -49,6 +60,10 @@ export function Filters(props: {
       {fields}
     </details>
   );
+}
+
+function isTime(field: EventTarget | null): field is HTMLInputElement {
+  return field instanceof HTMLInputElement && field.type === "datetime-local";
 }
 
 /** One of several; `options`: their values with their names. */

@@ -17,13 +17,15 @@ import { Changes } from "./changes.js";
 import { MemoryStanding } from "./lessons.js";
 import { Answered, Badge, Empty, Facts, Grpcurl, Heading, Id, Link, Text, Time } from "./parts.js";
 import { Receipts } from "./receipts.js";
-import { headline, word } from "./words.js";
+import { headline, whole, word } from "./words.js";
 
 // How many reports are looked through: more than most projects make in the 7 days for which a reflection is shown.
 const PAGE = 200;
 const MOST_PAGES = 5;
-// Among how many memories with the words of a reflection, and of the objective, those are looked for that it left.
+// Among how many memories with the words of a reflection, and of the objective, those are looked for that it left; and
+// among how many of the newest ones.
 const MOST_ALIKE = 50;
+const MOST_NEWEST = 1_000;
 
 /** The reflection of this id; undefined if none of the recent ones has it. No call names a reflection by its id alone. */
 export async function goalReflection(api: Api, id: string, signal: AbortSignal): Promise<GoalReflection | undefined> {
@@ -71,7 +73,7 @@ export function Goal(props: { id: string }) {
   return (
     <>
       <div class="title">
-        <Heading>Goal</Heading>
+        <Heading of={props.id}>Goal</Heading>
         {last !== undefined && <Ended state={last} />}
       </div>
       <p>
@@ -174,7 +176,7 @@ export function GoalLesson(props: { of: GoalReflection }) {
   return (
     <>
       <div class="title">
-        <Heading>Lesson of a goal</Heading>
+        <Heading of={props.of.insight}>Lesson of a goal</Heading>
       </div>
       <Taught of={props.of} />
     </>
@@ -215,7 +217,8 @@ function Taught(props: { of: GoalReflection; isInGoal?: boolean }) {
   );
 }
 
-/** The memories that the goal's reports and turns taught, or that have the words of its reflections: found by words. */
+/** The memories that the goal's reports and turns taught, or that have the words of its reflections. No call lists them
+ * by their source: they are looked for by their words, and among the newest. */
 function Left(props: { reports: readonly GoalReport[]; reflections: readonly GoalReflection[] }) {
   const api = useApi();
   const { reports, reflections } = props;
@@ -229,17 +232,22 @@ function Left(props: { reports: readonly GoalReport[]; reflections: readonly Goa
       const { hits } = await api.memory.queryReflections({ ...api.scope, ...sought }, { signal });
       for (const { memory } of hits) if (memory) found.set(memory.id, memory);
     }
+    const newest = await newestMemories(api, signal);
+    for (const memory of newest.memories) found.set(memory.id, memory);
     const isLeft = (one: Memory) =>
       texts.has(one.content) ||
       one.sourceReportIds.some((id) => made.has(id)) ||
       one.sourceTurnIds.some((id) => worked.has(id));
-    return [...found.values()].filter(isLeft);
+    return { memories: [...found.values()].filter(isLeft), isWhole: newest.isWhole };
   });
   return (
     <Answered asked={asked}>
-      {(memories) =>
+      {({ memories, isWhole }) =>
         memories.length === 0 ? (
-          <p class="dim">None. What only went well leaves a reflection, and no lesson.</p>
+          <p class="dim">
+            {isWhole ? "None." : `None that is found by words, or among the newest ${whole(MOST_NEWEST)}; there are older ones.`} What
+            only went well leaves a reflection, and no lesson.
+          </p>
         ) : (
           <ul>
             {memories.map((memory) => (
@@ -255,4 +263,17 @@ function Left(props: { reports: readonly GoalReport[]; reflections: readonly Goa
       }
     </Answered>
   );
+}
+
+/** The newest memories, and whether there are no others. */
+async function newestMemories(api: Api, signal: AbortSignal): Promise<{ memories: Memory[]; isWhole: boolean }> {
+  const memories: Memory[] = [];
+  let pageToken = "";
+  do {
+    const asked = { ...api.scope, pageSize: MOST_NEWEST - memories.length, pageToken };
+    const page = await api.memory.listReflections(asked, { signal });
+    memories.push(...page.memories);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== "" && memories.length < MOST_NEWEST);
+  return { memories, isWhole: pageToken === "" };
 }

@@ -11,15 +11,16 @@ import {
 import { OriginSchema } from "@sidemirror/api/v1/common";
 import { AdviceKind } from "@sidemirror/api/v1/sidecar";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { useState } from "preact/hooks";
 
 import { useApi, useAsked } from "./api.js";
 import { Changes } from "./changes.js";
 import { GoalLesson, goalReflection } from "./goals.js";
 import { MemoryStanding, sessionOf } from "./lessons.js";
-import { Answered, Empty, Facts, Grpcurl, Heading, Id, Link, Text, Time, Unread } from "./parts.js";
+import { Answered, Empty, Facts, Grpcurl, Heading, Id, Link, More, Text, Time, Unread } from "./parts.js";
 import { Lift } from "./plots.js";
 import { Receipts } from "./receipts.js";
-import { percent, seen, word } from "./words.js";
+import { headline, percent, seen, word } from "./words.js";
 
 /** A memory by its id, or a goal's reflection: receipts name both as lessons. */
 export function Lesson(props: { id: string }) {
@@ -55,11 +56,16 @@ function Known(props: { memory: Memory }) {
   const versions = useAsked(`versions ${memory.id}`, (signal) =>
     api.memory.listReflectionVersions({ ...api.scope, reflectionId: memory.id }, { signal }),
   );
+  const [others, setOthers] = useState<{ versions: Memory[]; next: string }>();
+  const readOthers = async (pageToken: string) => {
+    const page = await api.memory.listReflectionVersions({ ...api.scope, reflectionId: memory.id, pageToken });
+    setOthers({ versions: [...(others?.versions ?? []), ...page.versions], next: page.nextPageToken });
+  };
   const applies = memory.appliesWhen;
   return (
     <>
       <div class="title">
-        <Heading>Lesson</Heading>
+        <Heading of={memory.content}>Lesson</Heading>
         <MemoryStanding memory={memory} />
       </div>
       <Text plain>{memory.content}</Text>
@@ -104,21 +110,35 @@ function Known(props: { memory: Memory }) {
       <section>
         <h2>Versions</h2>
         <Answered asked={versions}>
-          {(page) => (
-            <ol class="versions">
-              {page.versions.map((version) => (
-                <li key={version.version}>
-                  <span class="number">{version.version}</span> <Time at={version.updateTime} /> {version.change}{" "}
-                  <MemoryStanding memory={version} />
-                  {version.reason && <span class="dim"> {seen(version.reason)}</span>}
-                  {version.content !== memory.content && <Text plain>{version.content}</Text>}
-                </li>
-              ))}
-            </ol>
-          )}
+          {(page) => {
+            const next = others ? others.next : page.nextPageToken;
+            return (
+              <>
+                <ol class="versions">
+                  {[...page.versions, ...(others?.versions ?? [])].map((version) => (
+                    <Version key={version.version} of={version} now={memory} />
+                  ))}
+                </ol>
+                {next !== "" && <More read={() => readOthers(next)}>Other versions</More>}
+              </>
+            );
+          }}
         </Answered>
       </section>
     </>
+  );
+}
+
+/** A version: when, how and by whom it was made, and why. `now`: the lesson as it is. */
+function Version(props: { of: Memory; now: Memory }) {
+  const { of: version, now } = props;
+  return (
+    <li>
+      <span class="number">{version.version}</span> <Time at={version.updateTime} /> {headline(version.change, 40)}
+      {version.changedBy && <> by {headline(version.changedBy, 80)}</>} <MemoryStanding memory={version} />
+      {version.reason && <span class="dim"> {seen(version.reason)}</span>}
+      {version.content !== now.content && <Text plain>{version.content}</Text>}
+    </li>
   );
 }
 

@@ -13,11 +13,13 @@ import { OriginSchema } from "@sidemirror/api/v1/common";
 import { useApi, useAsked } from "./api.js";
 import { Choice, Filters, optionsOf, type Query } from "./filters.js";
 import { joined, useKept, type Part } from "./kept.js";
-import { Answered, Badge, Empty, Grpcurl, Heading, Id, Link, Time } from "./parts.js";
+import { Answered, Badge, Empty, Grpcurl, Heading, Id, Link, Missing, More, Time } from "./parts.js";
 import { Lift } from "./plots.js";
-import { counted, headline, word } from "./words.js";
+import { counted, headline, whole, word } from "./words.js";
 
 const PAGE = 50;
+// How many that fit are looked through for a state: as many as one search has.
+const MOST_SOUGHT = 1_000;
 // GetLessonStatistics takes no more ids at once.
 const MOST_IDS = 100;
 
@@ -34,7 +36,7 @@ export function MemoryStanding(props: { memory: Memory }) {
   if (state === MemoryState.RETIRED) return <Badge>retired</Badge>;
   return (
     <>
-      <Badge tone="warn">quarantined</Badge> <span class="dim wide">{quarantine}</span>
+      <Badge tone="warn">quarantined</Badge> <span class="dim wide">{headline(quarantine, 40)}</span>
     </>
   );
 }
@@ -47,15 +49,17 @@ export function Lessons(props: { query: Query }) {
   const text = query.text ?? "";
   const key = JSON.stringify([query]);
   const listed = { kind, state, pageSize: PAGE };
-  const sought = { queryText: text, kind, k: PAGE, minImportance: 0, includeQuarantined: true, includeRetired: true };
+  // The search does not know of states: more of it is looked through.
+  const k = state ? MOST_SOUGHT : PAGE;
+  const sought = { queryText: text, kind, k, minImportance: 0, includeQuarantined: true, includeRetired: true };
   const first = useAsked(`lessons ${key}`, async (signal) => {
     if (text !== "") {
       const answer = await api.memory.queryReflections({ ...api.scope, ...sought }, { signal });
       const found = answer.hits.flatMap((hit) => hit.memory ?? []);
-      return { rows: found.filter((one) => !state || one.state === state), next: "" };
+      return { rows: found.filter((one) => !state || one.state === state), next: "", isCut: found.length >= k };
     }
     const page = await api.memory.listReflections({ ...api.scope, ...listed }, { signal });
-    return { rows: page.memories, next: page.nextPageToken };
+    return { rows: page.memories, next: page.nextPageToken, isCut: false };
   });
   // With the first page: what is new may push others out of it.
   const [older, setOlder] = useKept<Part<Memory>>("older lessons");
@@ -80,20 +84,22 @@ export function Lessons(props: { query: Query }) {
       </div>
       <LessonFilters query={query} />
       <Answered asked={first}>
-        {() => (
+        {({ isCut }) => (
           <>
             {memories.length === 0 ? (
               <NoLessons query={query} />
             ) : (
               <Table memories={memories} lifts={lifts.value} hasSources={text !== ""} />
             )}
-            {part && part.next !== "" && (
-              <p>
-                <button type="button" onClick={() => void readOlder(part)}>
-                  Older lessons
-                </button>
+            {isCut && (
+              <p class="dim">
+                {state
+                  ? `The ${whole(k)} that fit best were looked through for this state; others may have it too.`
+                  : `The ${whole(k)} that fit best are shown; there may be others.`}
               </p>
             )}
+            <Missing asked={lifts} what="Whether these lessons help" />
+            {part && part.next !== "" && <More read={() => readOlder(part)}>Older lessons</More>}
           </>
         )}
       </Answered>

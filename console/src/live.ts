@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useApi } from "./api.js";
 
 export interface Live {
-  readonly state: "off" | "connecting" | "live" | "lost" | "refused";
+  readonly state: "off" | "connecting" | "live" | "lost" | "refused" | "unseen";
   /** What was not delivered, for people; the newest last. */
   readonly gaps: readonly string[];
 }
@@ -23,6 +23,9 @@ export interface Wish {
 const SILENCE_MS = 45_000;
 const PAUSE_MS = 2_000;
 const MOST_GAPS = 5;
+// A page that nobody sees for this long gives up its connection: browsers have six to a host, and a tab each would use
+// them up.
+const UNSEEN_MS = 10_000;
 // After these another attempt would be answered the same.
 const FINAL = new Set([Code.Unauthenticated, Code.PermissionDenied, Code.InvalidArgument, Code.NotFound]);
 
@@ -36,9 +39,10 @@ export function useLive(wish: Wish, show: (entry: TurnEntry) => void): Live {
   const start = useRef(wish.cursor);
   start.current = wish.cursor;
   const { tenantId, projectId } = api.scope;
+  const isSeen = useSeen();
   useEffect(() => {
-    if (!wish.on) {
-      setLive({ state: "off", gaps: [] });
+    if (!wish.on || !isSeen) {
+      setLive({ state: wish.on ? "unseen" : "off", gaps: [] });
       return;
     }
     const left = new AbortController();
@@ -87,8 +91,28 @@ export function useLive(wish: Wish, show: (entry: TurnEntry) => void): Live {
         await pause(PAUSE_MS, gone);
       }
     }
-  }, [api, wish.on, wish.sessionId, tenantId, projectId]);
+  }, [api, wish.on, isSeen, wish.sessionId, tenantId, projectId]);
   return live;
+}
+
+/** Whether somebody may see the page, or has of late. */
+export function useSeen(): boolean {
+  const [isSeen, setSeen] = useState(true);
+  useEffect(() => {
+    let waiting: ReturnType<typeof setTimeout> | undefined;
+    const changed = () => {
+      clearTimeout(waiting);
+      if (document.hidden) waiting = setTimeout(() => setSeen(false), UNSEEN_MS);
+      else setSeen(true);
+    };
+    changed();
+    document.addEventListener("visibilitychange", changed);
+    return () => {
+      clearTimeout(waiting);
+      document.removeEventListener("visibilitychange", changed);
+    };
+  }, []);
+  return isSeen;
 }
 
 function pause(forMs: number, gone: AbortSignal): Promise<void> {

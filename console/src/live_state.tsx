@@ -7,6 +7,7 @@ const TOLD: Record<Live["state"], string> = {
   connecting: "Connecting",
   live: "Live",
   lost: "The connection is lost; trying again. What happens meanwhile will be read then.",
+  unseen: "Not live while nobody sees this page.",
   refused: "Not live: the sidecar refuses the watch.",
 };
 

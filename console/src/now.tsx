@@ -6,68 +6,106 @@ import {
   type GetServerInfoResponse,
   type SpendCap,
 } from "@sidemirror/api/v1/sidecar";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { ThinkLevelSchema } from "@sidemirror/api/v1/thinking";
 import { useEffect } from "preact/hooks";
 
 import { useApi, useAsked } from "./api.js";
-import { Changes } from "./changes.js";
+import { ChangeList } from "./changes.js";
+import { useSeen } from "./live.js";
 import { Answered, Badge, Facts, Grpcurl, Heading, Time } from "./parts.js";
 import { Share } from "./plots.js";
-import { counted, durationMs, lasting, millisOf, percent, seen, spaced, usd, whole, word } from "./words.js";
+import { counted, durationMs, headline, lasting, millisOf, percent, spaced, usd, whole, word } from "./words.js";
 
 const EVERY_MS = 5_000;
 // From here on a difference of clocks is worth a look. Chosen here: times in one turn's record are apart by as much.
 const CLOCK_MS = 1_000;
+// How far the viewer's clock may differ, as for the command: `operations/running_check.py`.
+const PAGE_CLOCK_MS = 5_000;
 
 // The built-in provider. What it cannot do is no finding: it takes a model.
 const RULES = "rules";
 
+interface Answer {
+  readonly info: GetServerInfoResponse;
+  /** How far the sidecar's clock is ahead of this page's. */
+  readonly aheadMs: number;
+}
+
+const REQUEST = { withFindings: true, withAdviceChanges: true };
+
 export function Now() {
   const api = useApi();
-  const asked = useAsked("now", (signal) => api.sidecar.getServerInfo(api.scope, { signal }));
+  const asked = useAsked("now", async (signal): Promise<Answer> => {
+    const info = await api.sidecar.getServerInfo({ ...api.scope, ...REQUEST }, { signal });
+    return { info, aheadMs: info.serverTime ? millisOf(info.serverTime) - Date.now() : 0 };
+  });
+  const isSeen = useSeen();
   useEffect(() => {
+    if (!isSeen) return;
     const timer = setInterval(asked.again, EVERY_MS);
     return () => clearInterval(timer);
-  }, [asked.again]);
+  }, [asked.again, isSeen]);
   return (
     <>
       <div class="title">
         <Heading>Now</Heading>
         <p class="dim">read every 5 s</p>
       </div>
-      <Answered asked={asked}>{(info) => <Info info={info} />}</Answered>
-      <Grpcurl method={SidecarService.method.getServerInfo} request={{}} />
+      <Answered asked={asked}>{(answer) => <Info {...answer} />}</Answered>
+      <Grpcurl method={SidecarService.method.getServerInfo} request={REQUEST} />
     </>
   );
 }
 
-/** What somebody should look at, and what to do about it. */
-function findings(info: GetServerInfoResponse): string[] {
-  const found: string[] = [];
-  for (const store of info.stores) {
-    if (!store.available) found.push(`The ${store.kind} store does not answer: ${store.holds} are not recorded. See its log.`);
-  }
+/** What somebody should look at, and what to do about it: what the sidecar finds, which `sidemirror doctor` says of it too,
+ * and what else this screen has. */
+function findings({ info, aheadMs }: Answer): Note[] {
+  const found: Note[] = info.findings.map((one) => ({ ...one }));
+  const add = (text: string, advice = "") => void found.push({ isOk: false, found: text, advice, lastTime: undefined });
   for (const model of info.models) {
     if (model.available || model.provider === RULES) continue;
-    const purpose = model.purpose.replaceAll("_", " ");
-    found.push(`The model for ${purpose} is not asked (${model.provider} ${model.model}): it failed several times, cannot be loaded, or a cap is used up. See the log.`);
+    const purpose = headline(model.purpose).replaceAll("_", " ");
+    add(`The model for ${purpose} is not asked (${headline(model.provider)} ${headline(model.model)}): it failed several times, cannot be loaded, or a cap is used up.`, "See the log.");
   }
   for (const cap of info.spendCaps) {
-    if (usedOf(cap).some((used) => used >= 1)) found.push(`A day's cap is used up (${capName(cap)}): no model is asked until it resets.`);
+    if (usedOf(cap).some((used) => used >= 1)) add(`A day's cap is used up (${capName(cap)}): no model is asked until it resets.`);
   }
-  if (info.spendUnknown) found.push("The store does not say what was spent: no model that costs is asked.");
+  if (info.spendUnknown) add("The store does not say what was spent: no model that costs is asked.");
   const ahead = info.storeClock?.ahead;
   if (ahead && Math.abs(durationMs(ahead)) > CLOCK_MS) {
-    found.push(`This machine's clock is ${lasting(Math.abs(durationMs(ahead)))} off the store's. Set it by NTP.`);
+    add(`The sidecar's clock is ${lasting(Math.abs(durationMs(ahead)))} off the store's.`, "Set it by NTP.");
   }
-  if (info.storeClock?.doubt) found.push(`Old records are not removed: ${info.storeClock.doubt}`);
-  for (const one of info.refusedCallers) {
-    const token = one.token || one.fingerprint;
-    const last = one.lastTime ? `, the last one ${new Date(millisOf(one.lastTime)).toLocaleString()}` : "";
-    found.push(`Refused: ${counted(one.callCount, "call")} from ${one.peer} (${one.reason}${token && `, ${token}`})${last}. Give the agent a good token.`);
+  if (Math.abs(aheadMs) > PAGE_CLOCK_MS) {
+    add(`The sidecar's clock is ${lasting(Math.abs(aheadMs))} ${aheadMs > 0 ? "ahead of" : "behind"} this page's.`, "Set the clock that is wrong, and keep it in step.");
   }
-  if (info.adviceIsShadow) found.push("Advice is kept and not told: advice__mode is shadow.");
+  if (info.adviceIsShadow) add("Advice is kept and not told: advice__mode is shadow.");
   return found;
+}
+
+interface Note {
+  readonly isOk: boolean;
+  readonly found: string;
+  readonly advice: string;
+  readonly lastTime?: Timestamp;
+}
+
+function Findings(props: { of: readonly Note[] }) {
+  return (
+    <ul class="findings">
+      {props.of.map((one) => (
+        <li key={one.found} class={one.isOk ? "notice" : "notice warn"}>
+          {headline(one.found, 2_000)}
+          {one.lastTime && (
+            <>
+              , the last one at <Time at={one.lastTime} />
+            </>
+          )}
+          {one.advice && <span class="dim"> {headline(one.advice, 2_000)}</span>}
+        </li>
+      ))}
+    </ul>
+  );
 }
 
 function usedOf(cap: SpendCap): number[] {
@@ -81,30 +119,26 @@ function shareOf(part: number, whole: number): number {
 }
 
 function capName(cap: SpendCap): string {
-  return cap.purpose ? seen(cap.purpose.replaceAll("_", " ")) : `${word(SpendLevelSchema, cap.level)}, all purposes`;
+  return cap.purpose ? headline(cap.purpose.replaceAll("_", " ")) : `${word(SpendLevelSchema, cap.level)}, all purposes`;
 }
 
-function Info(props: { info: GetServerInfoResponse }) {
+function Info(props: Answer) {
   const { info } = props;
-  const found = findings(info);
+  const found = findings(props);
   return (
     <>
       <section>
         <h2>Findings</h2>
-        {found.length === 0 ? (
+        {found.every((one) => one.isOk) && (
           <p>
-            <Badge tone="good">all well</Badge> Stores and models answer, and no cap is used up.{" "}
-            <code>sidemirror doctor</code> looks at the settings too.
+            <Badge tone="good">all well</Badge> By what the sidecar tells of itself, nothing has to be changed.
           </p>
-        ) : (
-          <ul class="findings">
-            {found.map((one) => (
-              <li key={one} class="notice warn">
-                {seen(one)}
-              </li>
-            ))}
-          </ul>
         )}
+        <Findings of={found} />
+        <p class="dim small">
+          What only <code>sidemirror doctor</code> sees, on the sidecar's machine: its settings and files, addresses, the disk,
+          the schema and roles of the store, Redis, and with <code>--ask-models</code> whether each model answers.
+        </p>
       </section>
       <section>
         <h2>Stores</h2>
@@ -122,9 +156,9 @@ function Info(props: { info: GetServerInfoResponse }) {
           <tbody>
             {info.stores.map((store) => (
               <tr key={store.kind + store.holds}>
-                <td>{seen(store.kind)}</td>
-                <td>{seen(store.holds)}</td>
-                <td class="wide">{seen(store.durability)}</td>
+                <td>{headline(store.kind)}</td>
+                <td>{headline(store.holds)}</td>
+                <td class="wide">{headline(store.durability)}</td>
                 <td>
                   <Answers is={store.available} />
                 </td>
@@ -159,31 +193,31 @@ function Info(props: { info: GetServerInfoResponse }) {
         {info.backlog.length === 0 ? (
           <p class="dim">No background work.</p>
         ) : (
-          <Facts of={info.backlog.map((one) => [one.kind.replaceAll("_", " "), one.waitingCount] as const)} />
+          <Facts of={info.backlog.map((one) => [headline(one.kind).replaceAll("_", " "), one.waitingCount] as const)} />
         )}
       </section>
       <section>
         <h2>What it costs</h2>
         <Spend info={info} />
       </section>
-      <Changes />
+      <ChangeList of={info.adviceChanges} />
       <section>
         <h2>Settings</h2>
         <Facts
           of={[
-            ["Version", seen(info.version)],
+            ["Version", headline(info.version)],
             ["Advice", info.adviceIsShadow ? "kept, not told" : "told"],
             ["Level of a new session", word(ThinkLevelSchema, info.defaultConfig?.level ?? 0) || "off"],
             ["Reflections of a turn", info.defaultBudget?.maxReflections],
             [
               "Embedding model",
-              info.memoryEmbedding && `${seen(info.memoryEmbedding.model)}, weight ${info.memoryEmbedding.weight.toFixed(2)}`,
+              info.memoryEmbedding && `${headline(info.memoryEmbedding.model)}, weight ${info.memoryEmbedding.weight.toFixed(2)}`,
             ],
           ]}
         />
         <details>
           <summary>{counted(Object.keys(info.limits).length, "limit")}</summary>
-          <Facts of={Object.entries(info.limits).map(([name, value]) => [spaced(name), whole(value)] as const)} />
+          <Facts of={Object.entries(info.limits).map(([name, value]) => [headline(spaced(name)), whole(value)] as const)} />
         </details>
       </section>
     </>
@@ -194,10 +228,10 @@ function Info(props: { info: GetServerInfoResponse }) {
 function modelsOf(info: GetServerInfoResponse) {
   const models = new Map<string, { name: string; purposes: string[]; available: boolean; isRules: boolean }>();
   for (const { provider, model, purpose, available } of info.models) {
-    const name = seen([provider, model].filter(Boolean).join(" "));
+    const name = headline([provider, model].filter(Boolean).join(" "));
     const key = `${name} ${available}`;
     const known = models.get(key) ?? { name, purposes: [], available, isRules: provider === RULES };
-    known.purposes.push(seen(purpose.replaceAll("_", " ")));
+    known.purposes.push(headline(purpose.replaceAll("_", " ")));
     models.set(key, known);
   }
   return [...models];
@@ -267,8 +301,8 @@ function Spend(props: { info: GetServerInfoResponse }) {
           <tbody>
             {spend.map((one) => (
               <tr key={one.day + one.purpose}>
-                <td>{one.day}</td>
-                <td>{seen(one.purpose.replaceAll("_", " "))}</td>
+                <td>{headline(one.day)}</td>
+                <td>{headline(one.purpose.replaceAll("_", " "))}</td>
                 <td class="number">{String(one.calls)}</td>
                 <td class="number">{whole(one.tokens)}</td>
                 <td class="number">{usd(one.usd)}</td>

@@ -2,7 +2,7 @@
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 
-import { ApiContext, servicesOf, useApi, useAsked, type Api } from "./api.js";
+import { ApiContext, problemOf, servicesOf, useApi, useAsked, type Api, type Problem } from "./api.js";
 import { Goal } from "./goals.js";
 import { useScrolled } from "./kept.js";
 import { Lesson } from "./lesson.js";
@@ -12,10 +12,10 @@ import { Failed, Link, Unread } from "./parts.js";
 import { hrefOf, PlaceContext, useAddress, type Place } from "./place.js";
 import { Recoveries } from "./recoveries.js";
 import { Recovery } from "./recovery.js";
-import { opening, token } from "./session.js";
+import { NoToken, opening, token } from "./session.js";
 import { Turn } from "./turn.js";
 import { Turns } from "./turns.js";
-import { seen } from "./words.js";
+import { headline } from "./words.js";
 
 const SCREENS = [
   ["turns", "Turns"],
@@ -57,7 +57,7 @@ function ScopeForm(props: { place: Place }) {
   };
   return (
     <details class="scope">
-      <summary title="Tenant / project">{seen(named) || "Scope"}</summary>
+      <summary title="Tenant / project">{headline(named, 300) || "Scope"}</summary>
       <form onSubmit={change}>
         <label>
           Tenant <input name="tenant" value={tenantId} maxLength={128} placeholder={own?.tenantId} />
@@ -113,20 +113,30 @@ function skip(event: Event): void {
   document.getElementById("main")?.focus();
 }
 
+// Between two tries to open the page with a sidecar that does not answer.
+const AGAIN_MS = 2_000;
+
 function Page() {
   const [services, setServices] = useState<Omit<Api, "scope">>();
-  const [problem, setProblem] = useState("");
+  const [problem, setProblem] = useState<Problem>();
+  const [round, setRound] = useState(0);
+  const again = () => setRound((before) => before + 1);
   useLayoutEffect(() => {
     token().then(
       (held) => setServices(servicesOf(held)),
-      (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
+      (error: unknown) => setProblem(error instanceof NoToken ? error.problem : problemOf(error)),
     );
-  }, []);
+  }, [round]);
+  useEffect(() => {
+    if (!problem?.passes || services) return;
+    const waiting = setTimeout(again, AGAIN_MS);
+    return () => clearTimeout(waiting);
+  }, [problem, services]);
   if (services) return <Console services={services} />;
   return (
     <main class="closed">
       <h1>Sidemirror</h1>
-      {problem && <Failed problem={{ title: "This page is closed.", todo: problem }} />}
+      {problem && <Failed problem={problem} again={problem.passes ? again : undefined} asksAgain />}
     </main>
   );
 }

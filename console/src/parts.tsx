@@ -5,18 +5,25 @@ import { TaskOutcome, TaskOutcomeSchema } from "@sidemirror/api/v1/common";
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
-import { useApi, type Asked, type Problem } from "./api.js";
+import { problemOf, useApi, type Asked, type Problem } from "./api.js";
 import { hrefOf, scopeOf, usePlace } from "./place.js";
 import { counted, headline, millisOf, seen, word } from "./words.js";
 
-/** A screen's heading, which takes the focus when the screen is opened. */
-export function Heading(props: { children: ComponentChildren }) {
+const NAME = "Sidemirror";
+
+/** A screen's heading, which takes the focus when the screen is opened, and stands in the page's title. `of`: which one
+ * of them it is. */
+export function Heading(props: { children: string; of?: string }) {
   const heading = useRef<HTMLHeadingElement>(null);
+  const { children, of = "" } = props;
+  useLayoutEffect(() => {
+    document.title = [[children, headline(of, 60)].filter(Boolean).join(": "), NAME].join(" – ");
+  }, [children, of]);
   // With what it stands above: where one heading takes the place of another, the focus does not get lost between.
   useLayoutEffect(() => heading.current?.focus({ preventScroll: true }), []);
   return (
     <h1 ref={heading} tabIndex={-1}>
-      {props.children}
+      {children}
     </h1>
   );
 }
@@ -194,7 +201,7 @@ export function Facts(props: { of: readonly (readonly [string, ComponentChildren
     <dl class={props.stacked ? "facts stacked" : "facts"}>
       {told.map(([name, value]) => (
         <div key={name}>
-          <dt>{name}</dt>
+          <dt>{seen(name)}</dt>
           <dd>{value}</dd>
         </div>
       ))}
@@ -202,12 +209,13 @@ export function Facts(props: { of: readonly (readonly [string, ComponentChildren
   );
 }
 
-/** What is shown in place of data that does not come. */
-export function Failed(props: { problem: Problem; again?: () => void }) {
+/** What is shown in place of data that does not come. `asksAgain`: the page does so by itself, if it may be over soon. */
+export function Failed(props: { problem: Problem; again?: () => void; asksAgain?: boolean }) {
+  const { title, todo, passes } = props.problem;
   return (
     <div class="notice bad" role="alert">
       <p>
-        <strong>{seen(props.problem.title)}</strong> {seen(props.problem.todo)}
+        <strong>{seen(title)}</strong> {seen(todo)} {props.asksAgain && passes && "This page asks again by itself."}
       </p>
       {props.again && (
         <button type="button" onClick={props.again}>
@@ -228,8 +236,50 @@ export function Answered<T>(props: { asked: Asked<T>; children: (value: T) => Co
   const { value, problem, again } = props.asked;
   return (
     <>
-      {problem && <Failed problem={problem} again={again} />}
-      {value === undefined ? !problem && <p class="waiting">Loading</p> : props.children(value)}
+      {problem && <Failed problem={problem} again={again} asksAgain />}
+      {value === undefined ? !problem && <p class="waiting" role="status">Loading</p> : props.children(value)}
+    </>
+  );
+}
+
+/** Where a question that goes beside the screen's own has no answer: what is missing, why, and a way to ask again. */
+export function Missing(props: { asked: Asked<unknown>; what: string }) {
+  const { problem, again } = props.asked;
+  if (!problem) return null;
+  return (
+    <p class="notice warn" role="status">
+      {props.what}: not read. {seen(problem.title)}{" "}
+      <button type="button" onClick={again}>
+        Try again
+      </button>
+    </p>
+  );
+}
+
+/** A button that reads more. Where that fails it says so, and tries again. */
+export function More(props: { read: () => Promise<void>; children: string }) {
+  const [isReading, setReading] = useState(false);
+  const [problem, setProblem] = useState<Problem>();
+  const press = async () => {
+    if (isReading) return;
+    setReading(true);
+    try {
+      await props.read();
+      setProblem(undefined);
+    } catch (error) {
+      setProblem(problemOf(error));
+    } finally {
+      setReading(false);
+    }
+  };
+  return (
+    <>
+      {problem && <Failed problem={problem} />}
+      <p>
+        <button type="button" onClick={() => void press()} aria-busy={isReading}>
+          {problem ? `Try again: ${props.children}` : props.children}
+        </button>
+      </p>
     </>
   );
 }

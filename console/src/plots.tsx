@@ -23,6 +23,8 @@ export interface Compared {
   readonly heldBack?: LessonArm;
   readonly lift?: number;
   readonly interval?: LiftInterval;
+  /** The one that holds however often it is looked at. */
+  readonly intervalAtAnyLook?: LiftInterval;
 }
 
 /** Why there is no lift. */
@@ -35,12 +37,14 @@ function uncompared({ shown, heldBack }: Compared): string {
   return arm ? `No lift yet: no outcome is known of those that were ${arm}.` : "No lift yet: no outcome is known.";
 }
 
-/** A lift as a point and its interval as a line, around zero. A large one has numbers on its axis. */
+/** A lift as a point and its interval as a line, around zero. A large one has numbers on its axis. It has a colour once it
+ * is known at any look: a page is looked at again and again. */
 export function Lift(props: { of: Compared; interval?: LiftInterval; name?: string; large?: boolean }) {
   const { lift } = props.of;
   const interval = props.interval ?? props.of.interval;
   if (lift === undefined || interval === undefined) return <span class="dim">{uncompared(props.of)}</span>;
-  const tone = interval.low > 0 ? "good" : interval.high < 0 ? "bad" : "open";
+  const sure = props.of.intervalAtAnyLook;
+  const tone = sure && sure.low > 0 ? "good" : sure && sure.high < 0 ? "bad" : "open";
   const told = `${props.name ?? "Lift"} ${points(lift)} points, 95 % interval ${points(interval.low)} to ${points(interval.high)}`;
   const [low, high, at, zero, middle] = [across(interval.low), across(interval.high), across(lift), across(0), HIGH / 2];
   return (
@@ -88,6 +92,8 @@ export interface Try {
   readonly atMs: number;
   readonly worked: boolean;
   readonly advised: boolean;
+  /** Whether it is among the counts. */
+  readonly counts: boolean;
   readonly told: string;
 }
 
@@ -103,7 +109,7 @@ const MOST_BESIDE = 4;
 const LEAST_HIGH = 14;
 
 /** Tries over time. Those of one moment stand on each other: what worked above the axis, what failed below it; after
- * advice they are filled. */
+ * advice they are filled; those that do not count are faint. */
 export function Tries(props: { of: readonly Try[]; name: string }) {
   const tries = props.of;
   const picture = useRef<SVGSVGElement>(null);
@@ -137,7 +143,7 @@ export function Tries(props: { of: readonly Try[]; name: string }) {
       <line class="axis" x1={LEFT} x2={wide} y1={axis} y2={axis} />
       {dots.map((one) => (
         <circle
-          class={`${one.worked ? "good" : "bad"} ${one.advised ? "advised" : ""}`}
+          class={`${one.worked ? "good" : "bad"} ${one.advised ? "advised" : ""} ${one.counts ? "" : "uncounted"}`}
           cx={one.x}
           cy={axis + (one.worked ? -1 : 1) * (DOT / 2 + 1 + one.level * apart)}
           r={DOT / 2 - 0.75}

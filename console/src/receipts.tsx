@@ -1,10 +1,10 @@
 /** Where a lesson or a recovery was shown or held back, and what followed. */
 import { TaskOutcome, TaskOutcomeSchema } from "@sidemirror/api/v1/common";
-import { ReceiptPlaceSchema, type Receipt, type ReceiptItem } from "@sidemirror/api/v1/reflective_memory";
+import { HeldBackReason, ReceiptPlaceSchema, type Receipt, type ReceiptItem } from "@sidemirror/api/v1/reflective_memory";
 import { useState } from "preact/hooks";
 
 import { useApi, useAsked } from "./api.js";
-import { Answered, Badge, Empty, Id, Link, Outcome, Time } from "./parts.js";
+import { Answered, Badge, Empty, Id, Link, More, Outcome, Time } from "./parts.js";
 import { word } from "./words.js";
 
 const PAGE = 20;
@@ -52,13 +52,8 @@ export function Receipts(props: { lessonId: string }) {
                 ))}
               </tbody>
             </table>
-            {next !== "" && (
-              <p>
-                <button type="button" onClick={() => void readOlder(next)}>
-                  Earlier ones
-                </button>
-              </p>
-            )}
+            {receipts.some((receipt) => itemOf(receipt, lessonId)?.isHeldBack) && <WhyHeldBack />}
+            {next !== "" && <More read={() => readOlder(next)}>Earlier ones</More>}
           </>
         );
       }}
@@ -68,14 +63,14 @@ export function Receipts(props: { lessonId: string }) {
 
 function Shown(props: { receipt: Receipt; lessonId: string }) {
   const { receipt } = props;
-  const item = receipt.items.find((one) => one.id === props.lessonId);
+  const item = itemOf(receipt, props.lessonId);
   return (
     <tr>
       <td>
         <Time at={receipt.time} />
       </td>
       <td>
-        {word(ReceiptPlaceSchema, receipt.place) || "not known"} {item?.isHeldBack && <HeldBack />}
+        {word(ReceiptPlaceSchema, receipt.place) || "not known"} {item?.isHeldBack && <HeldBack reason={item.heldBackReason} />}
       </td>
       <td class="task">
         {receipt.turnId ? (
@@ -100,12 +95,27 @@ function Shown(props: { receipt: Receipt; lessonId: string }) {
   );
 }
 
+function itemOf(receipt: Receipt, id: string): ReceiptItem | undefined {
+  return receipt.items.find((one) => one.id === id);
+}
+
+const HELD_BACK: Partial<Record<HeldBackReason, string>> = {
+  [HeldBackReason.DRAW]: "held back by a draw",
+  [HeldBackReason.SHADOW]: "kept in shadow mode",
+};
+
 /** The mark of what was found and not told. */
-export function HeldBack() {
+export function HeldBack(props: { reason: HeldBackReason }) {
+  return <Badge tone="warn">{HELD_BACK[props.reason] ?? "held back"}</Badge>;
+}
+
+/** What these marks mean. */
+export function WhyHeldBack() {
   return (
-    <Badge tone="warn" title="By a draw, to see what happens without it, or because advice__mode was shadow">
-      held back
-    </Badge>
+    <p class="dim small">
+      Held back by a draw: it was not told, to see what happens without it. Kept in shadow mode: <code>advice__mode</code> was
+      shadow, which tells nothing. Held back without a reason: which of the two is not on record.
+    </p>
   );
 }
 

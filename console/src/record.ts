@@ -20,8 +20,12 @@ export interface Told {
   readonly tools: ReadonlyMap<string, string>;
   /** The evidence about the lessons that are shown, by id. */
   readonly lessons: ReadonlyMap<string, LessonStatistics>;
-  /** What followed the failing calls, by what they are recognised by. */
+  /** What followed the failing calls, by what they are recognised by: of each kind the first one in the turn. */
   readonly followUps: ReadonlyMap<string, FailureFollowUp>;
+  /** The event of the call that an event ended, by their ids. */
+  readonly calls: ReadonlyMap<string, string>;
+  /** The results at which advice was given, or was not: they tell of a failure, also where the tool does not say so. */
+  readonly failures: ReadonlySet<string>;
 }
 
 /** The kinds of a block's items that are memories, and not a recovery or a goal's reflection. */
@@ -66,8 +70,35 @@ export function spanOf(entries: readonly TurnEntry[]): { first: Timestamp; ms: n
 }
 
 /** Whether an event tells of a failure. */
-export function isFailure(event: TurnEvent): boolean {
-  return event.kind.case === "toolFailed" || (event.kind.case === "toolReturned" && event.kind.value.isError);
+export function isFailure(event: TurnEvent, told: Pick<Told, "failures">): boolean {
+  const { kind } = event;
+  return kind.case === "toolFailed" || (kind.case === "toolReturned" && (kind.value.isError || told.failures.has(event.eventId)));
+}
+
+/** What entries refer to, as far as they are there. */
+export function references(entries: readonly TurnEntry[]): Pick<Told, "asksLevel" | "events" | "tools" | "calls" | "failures"> {
+  const [events, tools, calls] = [new Map<string, TurnEntry>(), new Map<string, string>(), new Map<string, string>()];
+  const [byCallId, failures] = [new Map<string, string>(), new Set<string>()];
+  let asksLevel: boolean | undefined;
+  for (const entry of entries) {
+    if (entry.entry.case === "directive") {
+      const { kind, causedBy } = entry.entry.value;
+      if (kind.case === "advice" || kind.case === "silence") for (const id of causedBy) failures.add(id);
+    }
+    if (entry.entry.case !== "event") continue;
+    const { eventId, kind } = entry.entry.value;
+    events.set(eventId, entry);
+    if (kind.case === "turnStarted") asksLevel = Boolean(kind.value.config?.level);
+    if (kind.case === "toolCalled" && kind.value.callId) {
+      tools.set(kind.value.callId, headline(kind.value.name, 80));
+      byCallId.set(kind.value.callId, eventId);
+    }
+    if (kind.case === "toolReturned" || kind.case === "toolFailed") {
+      const call = byCallId.get(kind.value.callId);
+      if (call !== undefined) calls.set(eventId, call);
+    }
+  }
+  return { asksLevel, events, tools, calls, failures };
 }
 
 /** An event in a few words. `tools`: the names of the tools by the ids of their calls, as far as they are known. */

@@ -5,6 +5,7 @@ import {
   type RecoveryMove,
   type SignatureRecoveries,
 } from "@sidemirror/api/v1/reflective_memory";
+import { SilenceReason } from "@sidemirror/api/v1/thinking";
 import { useMemo, useState } from "preact/hooks";
 
 import { useApi, useAsked, type Asked } from "./api.js";
@@ -53,13 +54,21 @@ function lastMs(one: SignatureRecoveries): number {
   return one.lastTime ? millisOf(one.lastTime) : 0;
 }
 
+const BY_POLICY: ReadonlySet<SilenceReason> = new Set([SilenceReason.OFF_BY_POLICY, SilenceReason.SILENCED]);
+
+/** Whether a draw has held a move back; what shadow mode kept is counted beside it. */
+function isHeldBack(move: RecoveryMove): boolean {
+  return Number(move.heldBack?.assignedCount ?? 0n) > (move.shadow?.saidCount ?? 0);
+}
+
 /** What the filter's values mean. */
 const STANDINGS: readonly (readonly [string, string, (one: SignatureRecoveries) => boolean])[] = [
   ["told", "told", (one) => one.moves.some((move) => move.isTold && !move.isStarter)],
   ["starter", "starter pack", (one) => one.moves.some((move) => move.isTold && move.isStarter)],
-  ["held", "held back at times", (one) => one.moves.some((move) => (move.heldBack?.assignedCount ?? 0n) > 0n)],
+  ["held", "held back by a draw", (one) => one.moves.some(isHeldBack)],
+  ["shadow", "kept in shadow mode", (one) => one.moves.some((move) => move.silence === SilenceReason.SHADOW || move.shadow)],
   ["suspended", "suspended", (one) => one.moves.some((move) => move.isSuspended)],
-  ["policy", "off by a policy", (one) => !told(one) && one.moves.some((move) => move.reason.includes("a policy "))],
+  ["policy", "off by a policy", (one) => one.moves.some((move) => BY_POLICY.has(move.silence))],
   ["untold", "not told", (one) => !told(one)],
 ];
 
@@ -233,6 +242,8 @@ function Table(props: { signatures: readonly SignatureRecoveries[] }) {
 function Standing(props: { of: SignatureRecoveries }) {
   const move = told(props.of);
   if (move) return <Badge tone="told">{move.isStarter ? "starter pack" : "told"}</Badge>;
+  if (props.of.moves.some((one) => one.silence === SilenceReason.SHADOW)) return <Badge tone="warn">shadow</Badge>;
+  if (props.of.moves.some((one) => BY_POLICY.has(one.silence))) return <Badge tone="warn">off by a policy</Badge>;
   if (props.of.moves.some((one) => one.isSuspended)) return <Badge tone="bad">suspended</Badge>;
   return <span class="dim">no</span>;
 }

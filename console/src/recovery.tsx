@@ -33,7 +33,7 @@ export function Recovery(props: { signature: string }) {
   return (
     <>
       <div class="title">
-        <Heading>Recovery</Heading>
+        <Heading of={signature}>Recovery</Heading>
       </div>
       <p>
         <Id copied>{signature}</Id>
@@ -82,9 +82,9 @@ function Seen(props: { of: SignatureRecoveries }) {
       )}
       {moves.map((move, place) => (
         <Move
-          key={move.recoveryId}
+          key={`${move.recoveryId} ${moves.indexOf(moves.find(({ recoveryId }) => recoveryId === move.recoveryId) ?? move) === place}`}
           move={move}
-          observations={observations.filter((one) => one.recoveryId === move.recoveryId)}
+          observations={observations.filter((one) => isTryOf(one, move))}
           isFull={isFull}
           isFolded={place >= open}
         />
@@ -98,6 +98,11 @@ function Seen(props: { of: SignatureRecoveries }) {
       <Changes lessonIds={moves.map((move) => move.recoveryId)} kind={AdviceKind.RECOVERIES} />
     </>
   );
+}
+
+/** Whether a failure was followed by a try of the move: made by itself, or after it was told, perhaps with more steps. */
+function isTryOf(one: RecoveryObservation, move: RecoveryMove): boolean {
+  return one.advisedRecoveryId === move.recoveryId ? one.followed : one.recoveryId === move.recoveryId;
 }
 
 interface MoveProps {
@@ -137,16 +142,7 @@ function Move(props: MoveProps & { isFolded: boolean }) {
 
 function Counted(props: MoveProps) {
   const { move, observations, isFull } = props;
-  const tries: Try[] = observations.flatMap((one) =>
-    one.time
-      ? {
-          atMs: millisOf(one.time),
-          worked: one.worked,
-          advised: one.followed,
-          told: `${one.worked ? "worked" : "failed"}${one.followed ? " after advice" : ""}`,
-        }
-      : [],
-  );
+  const tries: Try[] = observations.flatMap((one) => (one.time ? tryOf(one, millisOf(one.time), move) : []));
   const { shadow } = move;
   const drawn = (move.shown?.assignedCount ?? 0n) + (move.heldBack?.assignedCount ?? 0n);
   const over = isFull ? `, of the last ${whole(MOST_KEPT)} failures` : "";
@@ -156,8 +152,8 @@ function Counted(props: MoveProps) {
       <p class="why">{seen(move.reason)}</p>
       <Facts
         of={[
-          [`Without advice${over}`, move.tries > 0 && rate(move.worked, move.tries)],
-          [`After advice${over}`, move.advisedTries > 0 && rate(move.advisedWorked, move.advisedTries)],
+          [`Without advice${over}`, move.tries > 0 && rate(move.worked, move.tries) + uncounted(observations, false)],
+          [`After advice${over}`, move.advisedTries > 0 && rate(move.advisedWorked, move.advisedTries) + uncounted(observations, true)],
           ["Works at least, by the last 20 tries", move.tries > 0 && percent(move.lowestRate)],
           ["Shadow mode would have said it", shadow && counted(shadow.saidCount, "time")],
           ["and then the agent did it", shadow && `${shadow.followedCount} ×, worked ${shadow.followedWorkedCount} ×`],
@@ -166,17 +162,35 @@ function Counted(props: MoveProps) {
           ["Id", <Id copied>{move.recoveryId}</Id>],
         ]}
       />
-      {tries.length > 0 && <Tries of={tries} name={moveName(move)} />}
+      {tries.length > 0 && (
+        <>
+          <Tries of={tries} name={moveName(move)} />
+          <p class="dim small">
+            Filled: after it was told.
+            {tries.some((one) => !one.counts) &&
+              " Faint: does not count. Of one token, or of one session where there are none, the first 2 a day count and what failed after advice; a try after other advice counts for no move."}
+          </p>
+        </>
+      )}
       {drawn > 0n && (
         <>
           <Arms
             heading="Next try"
             of={[
               ["told, after a draw", move.shown],
-              ["held back", move.heldBack],
+              [shadow ? "held back by a draw, or kept in shadow mode" : "held back by a draw", move.heldBack],
             ]}
           />
-          <Facts stacked of={[["Lift, in points", <Lift of={move} large />]]} />
+          <Facts
+            stacked
+            of={[
+              ["Lift at one look, in points", <Lift of={move} large />],
+              [
+                "At any look",
+                move.intervalAtAnyLook && <Lift of={move} interval={move.intervalAtAnyLook} name="At any look" large />,
+              ],
+            ]}
+          />
           <Meaning of={move} />
         </>
       )}
@@ -196,20 +210,41 @@ function Counted(props: MoveProps) {
 
 /** What a lift says beside the gates, which do not look at it. */
 function Meaning(props: { of: RecoveryMove }) {
-  const { lift, interval, isTold } = props.of;
+  const { lift, interval, intervalAtAnyLook: sure, isTold } = props.of;
   if (lift === undefined || interval === undefined) return null;
   const found =
-    interval.low > 0
-      ? "Its interval lies above 0: telling it helps."
-      : interval.high < 0
-        ? "Its interval lies below 0: next attempts worked less often where it was told."
-        : "Its interval contains 0: whether telling it helps is not known.";
+    sure && sure.low > 0
+      ? "At any look its interval lies above 0: telling it helps."
+      : sure && sure.high < 0
+        ? "At any look its interval lies below 0: next attempts worked less often where it was told."
+        : "At any look its interval contains 0: whether telling it helps is not known yet. Who looks again and again finds one without 0 at some look, also by chance.";
   return (
     <p class="why">
       The lift compares the next attempts after it was told, whatever they were, with those after it was held back by a
       draw. {found} {isTold && "The gates look at tries of the move itself, and not at the lift."}
     </p>
   );
+}
+
+function tryOf(one: RecoveryObservation, atMs: number, move: RecoveryMove): Try {
+  const isOthers = one.advisedRecoveryId !== "" && one.advisedRecoveryId !== move.recoveryId;
+  const counts = !one.isUncounted && !isOthers;
+  const when = one.followed && !isOthers ? " after advice" : isOthers ? " after other advice" : "";
+  const told = `${outcomeOf(one)}${when}${counts ? "" : ", does not count"}`;
+  return { atMs, worked: one.worked, advised: one.followed && !isOthers, counts, told };
+}
+
+/** How a failure's next attempt ended. */
+function outcomeOf(one: RecoveryObservation): string {
+  if (one.worked) return "worked";
+  if (one.turnFailed) return "worked, and its turn failed";
+  return one.pause ? "failed" : "not tried again";
+}
+
+/** How many of the tries do not count. */
+function uncounted(observations: readonly RecoveryObservation[], advised: boolean): string {
+  const count = observations.filter((one) => one.isUncounted && (advised ? one.followed : one.advisedRecoveryId === "")).length;
+  return count > 0 ? `; ${count} more ${count === 1 ? "does" : "do"} not count` : "";
 }
 
 function rate(worked: number, tries: number): string {
@@ -257,7 +292,8 @@ function Failures(props: { observations: readonly RecoveryObservation[]; names: 
                 {one.shadowRecoveryId && <Badge tone="warn">shadow</Badge>}
               </td>
               <td>
-                <Badge tone={one.worked ? "good" : "bad"}>{one.worked ? "worked" : "failed"}</Badge>
+                <Badge tone={one.worked ? "good" : one.turnFailed ? "warn" : "bad"}>{one.turnFailed ? "worked" : outcomeOf(one)}</Badge>{" "}
+                {one.turnFailed && <span class="dim small">its turn failed</span>} {one.isUncounted && <span class="dim small">does not count</span>}
               </td>
             </tr>
           ))}

@@ -1,33 +1,27 @@
 /** One turn: what happened, what the sidecar said to it, and why. An open turn grows while it is looked at. */
 import type { LessonStatistics } from "@sidemirror/api/v1/reflective_memory";
-import { ThinkingService, TurnState, type FailureFollowUp, type Turn as TurnRecord, type TurnEntry } from "@sidemirror/api/v1/thinking";
+import { ThinkingService, TurnState, type FailureFollowUp, type GetTurnResponse, type Turn as TurnRecord, type TurnEntry } from "@sidemirror/api/v1/thinking";
 import { useEffect, useMemo, useState } from "preact/hooks";
 
-import { AsideRow, useAsides, type Aside } from "./asides.js";
-import { problemOf, useApi, useAsked, type Problem } from "./api.js";
+import { AsideRow, asidesAt, useAsides, type Aside } from "./asides.js";
+import { useApi, useAsked, type Asked } from "./api.js";
 import { ShadowSpan } from "./changes.js";
 import { Entry } from "./entry.js";
-import { useLive } from "./live.js";
 import { LiveState } from "./live_state.js";
 import { NearTurns } from "./near.js";
-import { Answered, Empty, Facts, Failed, Grpcurl, Heading, Id, Link, Text, Time, Unread } from "./parts.js";
+import { Answered, Empty, Facts, Failed, Grpcurl, Heading, Id, Link, Missing, Text, Time, Unread } from "./parts.js";
 import { hrefOf, scopeOf, usePlace } from "./place.js";
-import { blocksOf, idOf, isTold, MEMORY_KINDS, spanOf, timeOf, type Told } from "./record.js";
+import { blocksOf, idOf, isTold, MEMORY_KINDS, references, spanOf, timeOf, type Told } from "./record.js";
+import { BEFORE, PAGE, useEntries } from "./turn_entries.js";
 import { Standing, tookOf } from "./turns.js";
-import { counted, headline, lasting, millisOf } from "./words.js";
-
-const PAGE = 200;
-// How many entries before the one that a link names are read with it.
-const BEFORE = 20;
+import { counted, lasting, millisOf, whole } from "./words.js";
 
 export function Turn(props: { id: string }) {
   const api = useApi();
   const { query } = usePlace();
-  const at = Number(query.at ?? 0) || 0;
-  const [start] = useState(() => BigInt(Math.max(0, at - BEFORE)));
-  const head = useAsked(`turn ${props.id}`, (signal) =>
-    api.thinking.getTurn({ ...api.scope, turnId: props.id, afterSequence: start, pageSize: PAGE }, { signal }),
-  );
+  const [start] = useState(() => BigInt(Math.max(0, (Number(query.at ?? 0) || 0) - BEFORE)));
+  const request = { turnId: props.id, afterSequence: start, pageSize: PAGE };
+  const head = useAsked(`turn ${props.id}`, (signal) => api.thinking.getTurn({ ...api.scope, ...request }, { signal }));
   const isFound = head.value !== undefined && query.sought !== undefined;
   useEffect(() => {
     // The address names the turn from here on.
@@ -37,87 +31,51 @@ export function Turn(props: { id: string }) {
     <>
       {!head.value && <Unread name="Turn" />}
       <Answered asked={head}>
-        {(page) =>
-          page.turn && (
-            <Record
-              turn={page.turn}
-              first={page.entries}
-              followUps={page.followUps}
-              hasMore={page.nextPageToken !== ""}
-              start={start}
-              at={at}
-              again={head.again}
-            />
-          )
-        }
+        {(page) => page.turn && <Record turn={page.turn} head={page} start={start} again={head.again} />}
       </Answered>
       {head.problem?.isUnknown && <NearTurns id={props.id} goesOn={query.sought !== undefined} />}
-      <Grpcurl method={ThinkingService.method.getTurn} request={{ turnId: props.id }} />
+      <Grpcurl method={ThinkingService.method.getTurn} request={request} />
     </>
   );
 }
 
-function Record(props: {
-  turn: TurnRecord;
-  first: readonly TurnEntry[];
-  followUps: readonly FailureFollowUp[];
-  hasMore: boolean;
-  start: bigint;
-  at: number;
-  again: () => void;
-}) {
-  const api = useApi();
+function Record(props: { turn: TurnRecord; head: GetTurnResponse; start: bigint; again: () => void }) {
   const { turn } = props;
-  const [entries, setEntries] = useState<readonly TurnEntry[]>(props.first);
-  // Those of other pages; the first one may be asked for again.
-  const [otherFollowUps, setOtherFollowUps] = useState<readonly FailureFollowUp[]>([]);
-  const [start, setStart] = useState(props.start);
-  const [hasMore, setHasMore] = useState(props.hasMore);
-  const [problem, setProblem] = useState<Problem>();
+  const { query } = usePlace();
+  const loaded = useEntries(turn, props.head, props.start, props.again);
+  const { entries, start, hasMore, live, isOpen, problem } = loaded;
   const [onlyTold, setOnlyTold] = useState(false);
-  const last = entries.at(-1);
-
-  const read = async (afterSequence: bigint, pageSize: number): Promise<void> => {
-    try {
-      const page = await api.thinking.getTurn({ ...api.scope, turnId: turn.turnId, afterSequence, pageSize });
-      if (afterSequence < start) setStart(afterSequence);
-      else setHasMore(page.nextPageToken !== "");
-      setEntries((before) => joined(before, page.entries));
-      setOtherFollowUps((before) => [...before, ...page.followUps]);
-      setProblem(undefined);
-    } catch (error) {
-      setProblem(problemOf(error));
-    }
-  };
-  const { event, receipt } = usePlace().query;
+  const at = Number(query.at ?? 0) || 0;
+  const { event, receipt } = query;
   const named = useMemo(
-    () => props.at || Number(entries.find((entry) => isMeant(entry, event, receipt))?.sequence ?? 0),
-    [props.at, entries, event, receipt],
+    () => Number(entries.find((entry) => (at ? Number(entry.sequence) === at : isMeant(entry, event, receipt)))?.sequence ?? 0),
+    [entries, at, event, receipt],
   );
-  const live = useLive(
-    { on: turn.state === TurnState.OPEN && !hasMore, sessionId: turn.sessionId, cursor: last?.cursor ?? "" },
-    (entry) => {
-      if (entry.turnId !== turn.turnId) return;
-      setEntries((before) => joined(before, [entry]));
-      // The head has the counts, and the outcome.
-      if (entry.entry.case === "event" && entry.entry.value.kind.case === "turnFinished") props.again();
-    },
-  );
+  const [isNowhere, setNowhere] = useState(false);
+  useEffect(() => {
+    setNowhere(false);
+    if (named > 0) return;
+    if (at > 0) void loaded.around(BigInt(at));
+    else if (event || receipt) void loaded.seek((entry) => isMeant(entry, event, receipt)).then((found) => setNowhere(!found));
+  }, [at, event, receipt]);
   useEffect(() => {
     if (named > 0) document.getElementById(idOf(BigInt(named)))?.scrollIntoView({ block: "center" });
   }, [named]);
 
-  const told = useTold(turn, entries, useMemo(() => [...otherFollowUps, ...props.followUps], [otherFollowUps, props.followUps]));
+  const lifts = useLifts(entries);
+  const told = useTold(turn, entries, loaded.followUps, lifts);
   const shown = onlyTold ? entries.filter(isTold) : entries;
-  const asides = useAsides(turn, entries);
+  const aside = useAsides(turn, isOpen);
+  const asides = asidesAt(aside.value ?? [], entries, start === 0n, !hasMore);
   const toldCount = entries.filter(isTold).length + asides.length;
   // An agent's clock may be ahead of the sidecar's, whose start of the turn the head has.
   const span = start === 0n ? spanOf(entries) : undefined;
   const took = span && !hasMore && turn.state !== TurnState.OPEN ? lasting(span.ms) : tookOf(turn);
+  const isWhole = start === 0n && !hasMore;
   return (
     <>
       <div class="title">
-        <Heading>Turn</Heading>
+        <Heading of={turn.task || turn.turnId}>Turn</Heading>
         <Standing turn={turn} />
         <LiveState live={live} />
       </div>
@@ -148,16 +106,31 @@ function Record(props: {
         ]}
       />
       <div class="bar">
-        <h2>{counted(entries.length, "entry").replace("entrys", "entries")}</h2>
+        <h2>
+          {counted(entries.length, "entry").replace("entrys", "entries")}
+          {!isWhole && <span class="dim"> of {whole(turn.lastSequence)}</span>}
+        </h2>
         <label class="check">
           <input type="checkbox" checked={onlyTold} onChange={() => setOnlyTold(!onlyTold)} /> Only what the sidecar said (
           {toldCount})
         </label>
       </div>
       {problem && <Failed problem={problem} />}
+      {isNowhere && !problem && (
+        <Empty>
+          <p>No entry of this turn is what the link names: it is shown from where it was.</p>
+        </Empty>
+      )}
+      <Missing asked={aside} what="What the agent asked for by itself" />
+      <Missing asked={lifts} what="Whether these lessons help" />
       {start > 0n && (
-        <button type="button" onClick={() => void read(start > BigInt(PAGE) ? start - BigInt(PAGE) : 0n, PAGE)}>
+        <button type="button" onClick={() => void loaded.earlier()}>
           Earlier entries
+        </button>
+      )}
+      {hasMore && (
+        <button type="button" onClick={() => void loaded.latest()}>
+          Latest entries
         </button>
       )}
       {shown.length === 0 ? (
@@ -176,7 +149,7 @@ function Record(props: {
         </ol>
       )}
       {hasMore && (
-        <button type="button" onClick={() => void read(last?.sequence ?? 0n, PAGE)}>
+        <button type="button" onClick={() => void loaded.later()}>
           Later entries
         </button>
       )}
@@ -210,38 +183,29 @@ function inOrder(entries: readonly TurnEntry[], asides: readonly Aside[]): (Turn
   return [...all, ...left];
 }
 
-/** What directives refer to: events by their ids, and what is known of the lessons that they show. */
-function useTold({ turnId, task, recalledCount }: TurnRecord, entries: readonly TurnEntry[], followed: readonly FailureFollowUp[]): Told {
+/** What is known of the lessons that entries show, by their ids. */
+function useLifts(entries: readonly TurnEntry[]): Asked<ReadonlyMap<string, LessonStatistics>> {
   const api = useApi();
   const ids = useMemo(() => {
     const items = entries.flatMap(blocksOf).flatMap((block) => block.items);
     return [...new Set(items.filter((item) => MEMORY_KINDS.has(item.kind)).map((item) => item.id))].slice(0, 100);
   }, [entries]);
-  const { value } = useAsked(`lifts ${ids.join(" ")}`, async (signal) => {
+  return useAsked(`lifts ${ids.join(" ")}`, async (signal) => {
     if (ids.length === 0) return new Map<string, LessonStatistics>();
     const answer = await api.memory.getLessonStatistics({ ...api.scope, reflectionIds: ids }, { signal });
     return new Map(answer.lessons.map((lesson) => [lesson.reflectionId, lesson]));
   });
-  return useMemo(() => {
-    const events = new Map<string, TurnEntry>();
-    const tools = new Map<string, string>();
-    let asksLevel: boolean | undefined;
-    for (const entry of entries) {
-      if (entry.entry.case !== "event") continue;
-      const { eventId, kind } = entry.entry.value;
-      events.set(eventId, entry);
-      if (kind.case === "turnStarted") asksLevel = Boolean(kind.value.config?.level);
-      if (kind.case === "toolCalled" && kind.value.callId) tools.set(kind.value.callId, headline(kind.value.name, 80));
-    }
-    const followUps = new Map(followed.map((one) => [one.signature, one]));
-    return { turnId, task, asksLevel, recalledCount, events, tools, lessons: value ?? new Map(), followUps };
-  }, [turnId, task, recalledCount, entries, value, followed]);
 }
 
-/** Both lists in order of the sequence, each entry once. */
-function joined(before: readonly TurnEntry[], more: readonly TurnEntry[]): readonly TurnEntry[] {
-  const last = before.at(-1)?.sequence ?? 0n;
-  if (more.every((entry) => entry.sequence > last)) return [...before, ...more];
-  const all = new Map([...before, ...more].map((entry) => [entry.sequence, entry]));
-  return [...all.values()].sort((one, other) => Number(one.sequence - other.sequence));
+/** What directives refer to: events by their ids, and what is known of the lessons that they show. */
+function useTold(
+  { turnId, task, recalledCount }: TurnRecord,
+  entries: readonly TurnEntry[],
+  followed: readonly FailureFollowUp[],
+  { value }: Asked<ReadonlyMap<string, LessonStatistics>>,
+): Told {
+  return useMemo(() => {
+    const followUps = new Map(followed.map((one) => [one.signature, one]));
+    return { turnId, task, recalledCount, ...references(entries), lessons: value ?? new Map(), followUps };
+  }, [turnId, task, recalledCount, entries, value, followed.length]);
 }

@@ -16,7 +16,7 @@ import { joined, useKept, type Part } from "./kept.js";
 import { useLive } from "./live.js";
 import { LiveState } from "./live_state.js";
 import { NearSessions } from "./near.js";
-import { Badge, Answered, Empty, Grpcurl, Heading, Id, Link, Outcome, Time } from "./parts.js";
+import { Badge, Answered, Empty, Grpcurl, Heading, Id, Link, More, Outcome, Time } from "./parts.js";
 import { hrefOf, scopeOf } from "./place.js";
 import { counted, headline, lasting, millisOf, percent, whole, word } from "./words.js";
 
@@ -26,6 +26,8 @@ const LOOKED_AT = 200;
 const MOST_LOOKED_AT = 1_000;
 // How long changes are gathered before the list is read again.
 const GATHER_MS = 400;
+// And how many times as long as reading it takes: a filter by what was told reads much, and the sidecar has agents to serve.
+const GATHER_TIMES = 4;
 
 /** How a turn stands, in a word. */
 export function Standing(props: { turn: TurnRecord }) {
@@ -52,10 +54,24 @@ function givenTo(turn: TurnRecord): number {
   return turn.lessonCount + turn.recalledCount;
 }
 
+/** What else the sidecar told a turn, in words. */
+function saidTo(turn: TurnRecord): string[] {
+  const counts = [
+    [turn.nudgeCount, "nudge"],
+    [turn.reflectionCount, "reflection"],
+    [turn.critiqueCount, "critique"],
+  ] as const;
+  return counts.filter(([count]) => count > 0).map(([count, noun]) => counted(count, noun));
+}
+
+function isTold(turn: TurnRecord): boolean {
+  return givenTo(turn) > 0 || saidTo(turn).length > 0;
+}
+
 /** Turns that were told something, by the filter's value. */
 const TOLD: ReadonlyMap<string, (turn: TurnRecord) => boolean> = new Map([
-  ["something", (turn: TurnRecord) => givenTo(turn) > 0],
-  ["nothing", (turn: TurnRecord) => givenTo(turn) === 0 && !turn.isShadow],
+  ["something", isTold],
+  ["nothing", (turn: TurnRecord) => !isTold(turn) && !turn.isShadow],
   ["shadow", (turn: TurnRecord) => turn.isShadow],
 ]);
 
@@ -99,14 +115,20 @@ async function read(api: Api, query: Query, pageToken: string, signal?: AbortSig
 export function Turns(props: { query: Query }) {
   const api = useApi();
   const { query } = props;
-  const first = useAsked(`turns ${JSON.stringify(query)}`, (signal) => read(api, query, "", signal));
+  const tookMs = useRef(0);
+  const first = useAsked(`turns ${JSON.stringify(query)}`, async (signal) => {
+    const beganMs = performance.now();
+    const part = await read(api, query, "", signal);
+    tookMs.current = performance.now() - beganMs;
+    return part;
+  });
   const [older, setOlder] = useKept<TurnsPart>("older turns");
   const gathering = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const live = useLive({ on: true, sessionId: query.session ?? "", cursor: "" }, () => {
     gathering.current ??= setTimeout(() => {
       gathering.current = undefined;
       first.again();
-    }, GATHER_MS);
+    }, Math.max(GATHER_MS, GATHER_TIMES * tookMs.current));
   });
   useEffect(() => () => clearTimeout(gathering.current), []);
   // What happened between the first answer and the watch.
@@ -133,13 +155,7 @@ export function Turns(props: { query: Query }) {
               {query.told && (
                 <p class="dim">{`${counted(part.lookedAt, "turn")} looked through, the newest first. ${cameTo(part.rows)}`}</p>
               )}
-              {part.next !== "" && (
-                <p>
-                  <button type="button" onClick={() => void readOlder(part)}>
-                    Older turns
-                  </button>
-                </p>
-              )}
+              {part.next !== "" && <More read={() => readOlder(part)}>Older turns</More>}
             </>
           );
         }}
@@ -168,7 +184,7 @@ function Table(props: { turns: readonly TurnRecord[] }) {
           <th scope="col">Started</th>
           <th scope="col">Task</th>
           <th scope="col">Outcome</th>
-          <th scope="col" class="number wide" title="Lessons and recoveries that it was told, or recalled by itself">
+          <th scope="col" class="number wide" title="Lessons and recoveries that it was told, or recalled by itself, then nudges, reflections and critiques">
             Told
           </th>
           <th scope="col" class="number wide" title="Tool calls, and how many of them failed">
@@ -227,9 +243,19 @@ function ToldTo(props: { turn: TurnRecord; words?: boolean }) {
       </Badge>
     );
   }
-  if (!given) return null;
-  if (props.words) return <>{recalledCount === given ? `recalled ${given},` : `told ${given},`}</>;
-  return <span title={recalledCount ? `${recalledCount} of them recalled by the agent` : undefined}>{given}</span>;
+  const said = saidTo(props.turn).join(", ");
+  if (!given && !said) return null;
+  if (props.words) {
+    const isRecalled = given > 0 && recalledCount === given;
+    const told = [!isRecalled && given > 0 && given, said].filter(Boolean).join(", ");
+    return <>{[isRecalled && `recalled ${given}`, told && `told ${told}`].filter(Boolean).join(", ")},</>;
+  }
+  return (
+    <>
+      {given > 0 && <span title={recalledCount ? `${recalledCount} of them recalled by the agent` : undefined}>{given}</span>}
+      {said && <span class="dim small said"> {said}</span>}
+    </>
+  );
 }
 
 function Calls(props: { turn: TurnRecord; words?: boolean }) {

@@ -4,9 +4,11 @@ Called by `assembly/` while metrics are on; otherwise calls run without any of t
 """
 
 import asyncio
+import contextlib
 import inspect
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from opentelemetry import metrics
@@ -21,6 +23,10 @@ from sidemirror_server.vocabulary.store_clock import StoreClock
 from sidemirror_server.vocabulary.telemetry import METER, STORE
 from sidemirror_server.vocabulary.traffic import Traffic
 from sidemirror_server.work.bounded_queue import Bounded
+from sidemirror_server.work.worker import Worker
+
+# Version 1 says so for no limit: about 8 EiB.
+_NO_LIMIT = 2**60
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -28,6 +34,16 @@ T = TypeVar("T")
 Read = Callable[[], Iterable[tuple[float, dict[str, str]]]]
 # Name, unit, description, and the function that reads the values.
 Gauge = tuple[str, str, str, Read]
+# The gauges of which the values of several sidecars may not be added, and why. All others may.
+NOT_SUMMED = {
+    "sidemirror.jobs.waiting": "the sidecars of one store count the same jobs, so take the greatest of each kind",
+    "sidemirror.loop.busy": "a part of each sidecar's own time",
+    "sidemirror.durable.lag": "a time of each sidecar's own",
+    "sidemirror.store.available": "yes or no of each sidecar",
+    "sidemirror.clock": "a time of each sidecar's own",
+    "sidemirror.store.clock.ahead": "a time of each sidecar's own",
+    "sidemirror.retention.stopped": "yes or no of each sidecar",
+}
 
 
 def time_verbs(store: str, port: object) -> None:
@@ -58,7 +74,8 @@ def observe(gauges: Iterable[Gauge]) -> None:
     """Registers these gauges with OpenTelemetry."""
     meter = metrics.get_meter(METER)
     for name, unit, description, read in gauges:
-        meter.create_observable_gauge(name, callbacks=[_callback(read)], unit=unit, description=description)
+        told = f"{description} Not to be summed: {NOT_SUMMED[name]}." if name in NOT_SUMMED else description
+        meter.create_observable_gauge(name, callbacks=[_callback(read)], unit=unit, description=told)
 
 
 def _callback(read: Read) -> Callable[[CallbackOptions], Iterator[Observation]]:
@@ -67,6 +84,23 @@ def _callback(read: Read) -> Callable[[CallbackOptions], Iterator[Observation]]:
             yield Observation(value, attributes)
 
     return callback
+
+
+def memory_limit_bytes(cgroups: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> int | None:
+    """The least limit on memory of this process's cgroup and those above it, in version 2 and 1; None without one. In a
+    container the topmost that is seen is the container's own."""
+    limits = []
+    with contextlib.suppress(OSError):
+        for line in own.read_text().splitlines():
+            _, kinds, path = line.split(":", 2)
+            if kinds and "memory" not in kinds.split(","):
+                continue
+            folder, name = (cgroups / "memory", "memory.limit_in_bytes") if kinds else (cgroups, "memory.max")
+            place = Path(path.lstrip("/"))
+            for above in (place, *place.parents):
+                with contextlib.suppress(OSError, ValueError):
+                    limits.append(int((folder / above / name).read_text()))
+    return min((one for one in limits if one < _NO_LIMIT), default=None)
 
 
 def gauges(
@@ -78,6 +112,7 @@ def gauges(
     clock: StoreClock,
     traffic: Traffic,
     own_clock: Clock,
+    worker: Worker,
 ) -> Iterable[Gauge]:
     """The gauges, which are read when metrics are collected; counters are elsewhere."""
     loop = asyncio.get_running_loop()
@@ -90,6 +125,24 @@ def gauges(
             "{job}",
             "Jobs that wait or run, of the tenants and projects that put any here.",
             lambda: [(count, {"kind": kind}) for kind, count in queue.waiting.items()],
+        ),
+        (
+            "sidemirror.jobs.running",
+            "{job}",
+            "Jobs that this sidecar has claimed and works at.",
+            lambda: [(count, {"kind": kind}) for kind, count in worker.running.items()],
+        ),
+        (
+            "sidemirror.agents.held.back",
+            "{agent}",
+            "Agents whose calls and messages waited for their share for half of the last minute or two.",
+            lambda: [(traffic.held_back_count(), {})],
+        ),
+        (
+            "sidemirror.memory.limit",
+            "By",
+            "What the process may have resident, by its cgroups; absent where nothing limits it.",
+            lambda: [(limit, {}) for limit in (memory_limit_bytes(),) if limit is not None],
         ),
         (
             "sidemirror.loop.busy",

@@ -70,3 +70,13 @@ def test_sdks_are_loaded_when_they_are_used(program: str, loaded: str, tmp_path:
         [sys.executable, "-c", program + check, str(tmp_path)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("program", "is_loaded"), [(SERVE, False), (SERVE_HTTP, True)], ids=["without", "with"])
+def test_the_console_is_loaded_with_the_door_alone(program: str, is_loaded: bool, tmp_path: object) -> None:
+    check = "\nfound = {one for one in sys.modules if one.startswith('sidemirror_server.http')}\n"
+    check += f"assert ('sidemirror_server.http.console.serving' in found) == bool(found) == {is_loaded}, found"
+    done = subprocess.run(
+        [sys.executable, "-c", program + check, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

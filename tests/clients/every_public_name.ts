@@ -1,6 +1,6 @@
 /** A program that uses every public name of @sidemirror/client, for the compiler (test_typescript_package.py). */
-import type { CritiqueOptions, EventInit, FinishOptions, GoalInit, Problem, RecallOptions, RunOptions } from "@sidemirror/client";
-import { adviceText, connect, DEFAULT_ADDRESS, problemOf, Sidemirror, TaskOutcome, ThinkLevel, TokenInTheClear, Turn } from "@sidemirror/client";
+import type { ToolOptions, CritiqueOptions, EventInit, FinishOptions, GoalInit, Problem, RecallOptions, RunOptions } from "@sidemirror/client";
+import { adviceText, connect, DEFAULT_ADDRESS, lessonsText, problemOf, Sidemirror, TaskOutcome, ThinkLevel, TokenInTheClear, Turn } from "@sidemirror/client";
 import type { ConnectOptions, TurnOptions, Undelivered } from "@sidemirror/client";
 import { Added, checked, orAborted, Run, type Checked, type Level, type Settings } from "@sidemirror/client/adapter";
 
@@ -32,14 +32,16 @@ export async function whole(sidemirror: Sidemirror): Promise<string> {
   const started: TurnOptions = { turnId: "t", agent: "a", sessionId: "s", task: "count", level: ThinkLevel.LOW };
   const turn: Turn = sidemirror.beginTurn({ ...started, goal: { goalId: "g", objective: "count" } });
   const event: EventInit = { kind: { case: "userMessage", value: { text: "hello" } } };
-  const ids: string[] = [turn.report(event), turn.toolCalled("look", "{}"), turn.toolReturned("none", true)];
+  const call: ToolOptions = { callId: "c" };
+  const called: string[] = [turn.toolCalled("look", "{}", call), turn.toolReturned("none", true, call)];
+  const ids: string[] = [turn.report(event), turn.toolFailed("gone", call), turn.userMessage("hello"), turn.responseDrafted("41"), ...called];
   const asked: RecallOptions = { task: "count", tools: ["look"], maxItems: 3, timeoutMs: 100 };
   const judged: CritiqueOptions = { userMessage: "how many?", timeoutMs: 100 };
   const goal: GoalInit = { goalId: "g", objective: "count" };
   const finish: FinishOptions = { score: 1, goal };
   const towards: RunOptions = { goal, outcome: TaskOutcome.PARTIAL };
   const said = await turn.run(async (same: Turn) => {
-    const texts = [(await same.plan(100))?.systemPrompt, (await same.recall(asked))?.text];
+    const texts = [(await same.plan(100))?.systemPrompt, lessonsText(await same.recall(asked))];
     const answer: string = await same.revised("41", async (prompt: string) => prompt, judged);
     return [...texts, adviceText(await same.advice(100)), (await same.critique(answer, judged))?.revisionPrompt];
   }, towards);

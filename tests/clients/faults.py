@@ -6,7 +6,7 @@ import itertools
 import json
 import socket
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,24 +49,28 @@ def restarted(beside: Sidecar) -> Iterator[None]:
     beside.do("start")
 
 
-@contextlib.contextmanager
-def upgraded(beside: Sidecar) -> Iterator[None]:
-    """The one that comes back is of this checkout, on the store of the one that went."""
-    beside.do("kill")
-    yield
-    beside.version = None
-    beside.do("start")
+def back_as(version: Version | None) -> Callable[[Sidecar], AbstractContextManager[None]]:
+    """A fault: the one that comes back is of another version, or of this checkout, with the same store."""
+
+    @contextlib.contextmanager
+    def fault(beside: Sidecar) -> Iterator[None]:
+        beside.do("kill")
+        yield
+        beside.version = version
+        beside.do("start")
+
+    return fault
 
 
-def to_upgrade(older: Version, folders: Path) -> Callable[[Sidecar], None]:
-    """What goes before `upgraded`: an older sidecar with a store of its own."""
+def anew(version: Version | None, folders: Path) -> Callable[[Sidecar], None]:
+    """What goes before `back_as`: a sidecar of the other of the two versions, with a store of its own."""
     numbers = itertools.count()
 
     def before(beside: Sidecar) -> None:
         beside.do("kill")
         beside.folder = folders / f"store-{next(numbers)}"
         beside.folder.mkdir()
-        beside.version = older
+        beside.version = version
         beside.do("start")
 
     return before
@@ -100,7 +104,7 @@ class Fault(NamedTuple):
     """`before`: done at the beginning of each round. `during`: goes wrong when it is entered, is over when it ends."""
 
     during: Callable[[Sidecar], AbstractContextManager[None]]
-    before: Callable[[Sidecar], None] = lambda _: None
+    before: Callable[[Sidecar], None] | None = None
     steps: str = "faults.json"
 
 
@@ -121,7 +125,8 @@ class Faulty:
 
     def do(self, what: str) -> None:
         if what == "ready":
-            self._fault.before(self._beside)
+            if self._fault.before is not None:
+                self._fault.before(self._beside)
         elif what == "break":
             self._going = self._fault.during(self._beside)
             self._going.__enter__()
@@ -131,6 +136,18 @@ class Faulty:
             self._going = None
         else:
             self._beside.do(what)
+
+
+def told(lines: Sequence[str]) -> list[tuple[str, int]]:
+    """How often the agent was told that the sidecar is away, after each thing that the runner had done to it."""
+    asked: list[tuple[str, int]] = []
+    for line in lines:
+        if line.startswith("@"):
+            asked.append((line, 0))
+        elif line.startswith("told "):
+            what, times = asked.pop() if asked else ("", 0)
+            asked.append((what, times + 1))
+    return asked
 
 
 def rounds(steps: str, count: int, file: Path) -> Path:

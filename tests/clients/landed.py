@@ -1,28 +1,68 @@
 """Sidecars and clients of commits that have landed: as wheels, and as sources."""
 
 import functools
+import os
 import subprocess
 import sys
 import tarfile
 import zipfile
 from io import BytesIO
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from tests.acceptance.product import environment
 from tests.clients.harness import ROOT, Version
 
-# Before the clients' common behaviour (clients/BEHAVIOUR.md), and with it.
-BEFORE, NEWEST = "58da28682215acf2bd1ff51d000e8cd44b3c65f6", "a12fca61"
+# Before the clients' common behaviour (clients/BEHAVIOUR.md).
+BEFORE = "58da28682215acf2bd1ff51d000e8cd44b3c65f6"
+# Where what has landed is, as a clone knows it.
+_UPSTREAM = "refs/remotes/origin/main"
+_MIGRATIONS = "server/sidemirror_server/storage/sqlite/migrations"
 _SERVE = "from sidemirror_server.command import main; main()"
 
 
+def git(*arguments: str) -> str:
+    """What git says, without the line's end; nothing where it fails."""
+    ran = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    return ran.stdout.strip() if ran.returncode == 0 else ""
+
+
+def not_held(what: str) -> NoReturn:
+    """Skips: the checkout has no such history. In CI that fails."""
+    why = f"this checkout does not hold {what}: it is shallow, or no clone"
+    if os.environ.get("CI"):
+        pytest.fail(why)
+    pytest.skip(why)
+
+
+def before_the_contract() -> str:
+    """The commit before the newest one that changed protos/; empty without that history."""
+    # What came by a merge counts as one change, as in tools/check-compatible.
+    changed = git("log", "-1", "--first-parent", "-m", "--format=%H", "--", "protos")
+    return changed and git("rev-parse", "--quiet", "--verify", f"{changed}^")
+
+
+def newest() -> str:
+    """The newest commit that has landed and is not this one: where the checkout has left the upstream branch. On that
+    branch itself, the commit before the contract's last change, from which this one differs in more than a step. Skips
+    as `source` does."""
+    left = git("merge-base", "HEAD", _UPSTREAM)
+    here = git("rev-parse", "HEAD")
+    return (left if left != here else "") or before_the_contract() or not_held("any commit that has landed")
+
+
+def of_the_same_store() -> str:
+    """The oldest commit whose store is that of this checkout: it can take over the file. Skips as `source` does."""
+    return git("log", "-1", "--format=%H", "--", _MIGRATIONS) or not_held("the history of the store")
+
+
 def source(commit: str, folder: Path, *paths: str) -> Path:
-    """These paths of the commit, below the folder. Skips where the checkout does not hold it."""
+    """These paths of the commit, below the folder. Skips where the checkout does not hold it; in CI that fails."""
     archive = subprocess.run(["git", "archive", commit, "--", *paths], cwd=ROOT, capture_output=True, check=False)
     if archive.returncode != 0:
-        pytest.skip(f"this checkout does not hold commit {commit}: it is shallow, or no clone")
+        not_held(f"commit {commit}")
     with tarfile.open(fileobj=BytesIO(archive.stdout)) as files:
         files.extractall(folder, filter="data")
     return folder

@@ -30,5 +30,5 @@ def test_nothing_races(tmp_path: Path) -> None:
         beside.variables |= {"turns": str(TURNS), "how": "kill", "back": "start"}
         ran = run_scenario(("target/race",), "many.json", beside, FOLDER)
         run_scenario(("target/race",), "outage.json", beside, FOLDER)
-    counts = dict.fromkeys(("plans", "directives", "critiques", "summaries"), TURNS)
+    counts = dict.fromkeys(("plans", "recalls", "directives", "critiques", "summaries"), TURNS)
     assert json.loads(ran.printed("many")) == {**counts, "told": 0}

@@ -1,13 +1,14 @@
 """The Java package: built by one command into a Maven repository, and used from there by a project elsewhere."""
 
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.acceptance.product import environment
-from tests.clients.harness import sidecar
+from tests.clients.harness import ROOT, sidecar
 from tests.clients.languages import LANGUAGES, ready
 from tests.clients.test_readmes import first_block
 
@@ -21,6 +22,9 @@ _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
     <maven.compiler.release>17</maven.compiler.release>
     <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
   </properties>
+  <repositories>
+    <repository><id>made</id><url>{repository}</url></repository>
+  </repositories>
   <dependencies>
 {dependency}
   </dependencies>
@@ -56,19 +60,19 @@ def repository(folder: Path, known: Path) -> Path:
     return folder
 
 
-def test_a_project_elsewhere(tmp_path: Path) -> None:
-    """Seen to fail when the client's POM does not name the contract."""
-    (java,) = [language for language in LANGUAGES if language.name == "java"]
-    ready(java)
-    # Where Maven keeps what it has, unless its user says otherwise.
-    built = repository(tmp_path / "repository", Path.home() / ".m2/repository")
-    maven = ("mvn", "-q", "-B", f"-Dmaven.repo.local={built}")
-    run((*maven, "-o", "-f", "with-contract", "install", "-DskipTests"), java.folder)
-    assert (built / "dev/sidemirror/sidemirror-client/0.1.0/sidemirror-client-0.1.0.jar").exists()
+# Where Maven keeps what it has, unless its user says otherwise.
+_KNOWN = Path.home() / ".m2/repository"
+_CLIENT = "dev/sidemirror/sidemirror-client/0.1.0/sidemirror-client-0.1.0"
+
+
+def uses(maven: Sequence[str], made: Path, built: Path, tmp_path: Path) -> None:
+    """A project of the README's first lines beside a sidecar. It has our packages from the repository `made`, or from
+    `built`, that of Maven's user."""
     project = tmp_path / "project"
     sources = project / "src/main/java"
     sources.mkdir(parents=True)
-    (project / "pom.xml").write_text(_POM.format(dependency=first_block("java", "xml")))
+    pom = _POM.format(dependency=first_block("java", "xml"), repository=made.as_uri())
+    (project / "pom.xml").write_text(pom)
     (sources / "FirstLines.java").write_text(first_block("java"))
     # What a project needs beside ours, Maven may have to fetch.
     run((*maven, "compile", "dependency:build-classpath", "-Dmdep.outputFile=classpath"), project)
@@ -79,3 +83,26 @@ def test_a_project_elsewhere(tmp_path: Path) -> None:
             ("java", "-cp", f"target/classes:{classpath}", "FirstLines"), project, SIDEMIRROR_ADDRESS=beside.address
         )
     assert "[reflection] " in printed
+
+
+def test_a_project_elsewhere(tmp_path: Path) -> None:
+    """Seen to fail when the client's POM does not name the contract."""
+    (java,) = [language for language in LANGUAGES if language.name == "java"]
+    ready(java)
+    built = repository(tmp_path / "repository", _KNOWN)
+    maven = ("mvn", "-q", "-B", f"-Dmaven.repo.local={built}")
+    run((*maven, "-o", "-f", "with-contract", "install", "-DskipTests"), java.folder)
+    assert (built / f"{_CLIENT}.jar").exists()
+    uses(maven, built, built, tmp_path)
+
+
+def test_what_is_published(tmp_path: Path) -> None:
+    """What a release uploads, with sources and documentation."""
+    (java,) = [language for language in LANGUAGES if language.name == "java"]
+    ready(java)
+    run((sys.executable, str(ROOT / "tools/release"), str(tmp_path / "release"), "java"), ROOT)
+    published = tmp_path / "release/java"
+    for kind in (".jar", ".pom", "-sources.jar", "-javadoc.jar"):
+        assert (published / f"{_CLIENT}{kind}").exists(), kind
+    built = repository(tmp_path / "repository", _KNOWN)
+    uses(("mvn", "-q", "-B", f"-Dmaven.repo.local={built}"), published, built, tmp_path)

@@ -18,10 +18,11 @@ from tests.clients.languages import LANGUAGES, Language, ready
 
 pytestmark = [pytest.mark.slow("clients are built and run"), pytest.mark.timeout(900)]
 # What may be more afterwards than before: what warms up, and so much for each turn, far less than a turn is. In
-# bytes; in Python in blocks of its allocator. Of tasks some four a turn end a moment after it.
+# bytes; in Python in blocks of its allocator. Of tasks one in ten turns: those that end a moment after their turn are
+# waited for (`held`), and one that stays in every third turn is far more.
 WARMS_UP = {"python": 1_000}
 A_TURN = {"python": 1}
-OTHERS_WARM_UP, A_TURN_OF_OTHERS = 2**20, 512
+OTHERS_WARM_UP, A_TURN_OF_OTHERS, TASKS_A_TURN = 2**20, 512, 0.1
 MOST_THREADS, MOST_FILES, MOST_RESIDENT_MB = 8, 4, 48.0
 # A heap that may grow grows.
 SMALL = {"JAVA_TOOL_OPTIONS": "-Xmx128m"}
@@ -72,7 +73,9 @@ class Size(NamedTuple):
     [pytest.param(Size(20, 5, 10), id="200"), pytest.param(Size(100, 10, 20), id="2000", marks=pytest.mark.long)],
 )
 def test_nothing_grows(language: Language, size: Size, tmp_path: Path) -> None:
-    """`uv run pytest -m long -s tests/clients/test_leaks.py` prints the figures of 2,000 turns."""
+    """`uv run pytest -m long -s tests/clients/test_leaks.py` prints the figures of 2,000 turns.
+
+    Seen to fail for Python when the client leaves a task behind that sleeps, in every third turn."""
     command = ready(language)
     steps = rounds("leaks.json", size.warm + size.rounds, tmp_path / "steps.json")
     with sidecar(tmp_path) as beside:
@@ -88,7 +91,7 @@ def test_nothing_grows(language: Language, size: Size, tmp_path: Path) -> None:
     sys.stdout.write(f"\n{language.name}: {before}\n  {turns} turns later {after}\n")
     most = WARMS_UP.get(language.name, OTHERS_WARM_UP) + turns * A_TURN.get(language.name, A_TURN_OF_OTHERS)
     assert after.memory - before.memory <= most
-    assert after.tasks - before.tasks <= 4 * size.at_once
+    assert after.tasks - before.tasks <= TASKS_A_TURN * turns
     assert after.threads - before.threads <= MOST_THREADS
     assert after.files - before.files <= MOST_FILES
     assert after.resident_mb - before.resident_mb <= MOST_RESIDENT_MB

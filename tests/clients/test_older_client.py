@@ -2,15 +2,14 @@
 
 import subprocess
 import sys
-import tarfile
 from collections.abc import Iterator
-from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from tests.acceptance.product import environment
-from tests.clients.harness import ROOT, Sidecar, sidecar
+from tests.clients.harness import Sidecar, sidecar
+from tests.clients.landed import before_the_contract, not_held, source
 
 # It uses nothing but the stubs and `connect`: what clients could do in every commit that has them.
 _TURNS = """
@@ -51,25 +50,11 @@ def beside(tmp_path: Path) -> Iterator[Sidecar]:
         yield running
 
 
-def git(*arguments: str) -> "subprocess.CompletedProcess[bytes]":
-    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=False)
-
-
 def older(folder: Path) -> Path:
-    """The Python client and its contract as they were before the newest commit that changed protos/."""
-    # What came by a merge counts as one change, as in tools/check-compatible.
-    changed = git("log", "-1", "--first-parent", "-m", "--format=%H", "--", "protos").stdout.decode().strip()
-    before = git("rev-parse", "--quiet", "--verify", f"{changed}^").stdout.decode().strip() if changed else ""
-    if not before:
-        pytest.skip(
-            "this checkout does not hold the commit before the contract's last change: it is shallow, or no clone"
-        )
-    archive = git("archive", before, "--", "generated/python", "clients/python")
-    if archive.returncode != 0:
-        pytest.skip(f"commit {before[:10]} had no Python client yet")
-    with tarfile.open(fileobj=BytesIO(archive.stdout)) as files:
-        files.extractall(folder, filter="data")
-    return folder
+    """The Python client and its contract as they were before the newest commit that changed protos/. Skips where the
+    checkout does not hold it; in CI that fails."""
+    before = before_the_contract() or not_held("the commit before the contract's last change")
+    return source(before, folder, "generated/python", "clients/python")
 
 
 def test_a_client_of_the_contract_before(tmp_path: Path, beside: Sidecar) -> None:

@@ -18,6 +18,8 @@ import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.common_pb2 import TASK_OUTCOME_ERROR, TASK_OUTCOME_SUCCESS
+from sidemirror.v1.goal_reflection_pb2 import ListGoalReportsRequest
+from sidemirror.v1.goal_reflection_pb2_grpc import GoalReflectionServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_client import Sidemirror, SyncSidemirror, connect, connect_sync
 from tests.clients.harness import Sidecar, sidecar
@@ -207,16 +209,74 @@ turn.finish()
 """
 
 
+def run_alone(program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """The program in a process of its own."""
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+
+
 def test_a_process_that_ends_with_its_client_open_delivers(beside: Sidecar) -> None:
-    ran = subprocess.run(
-        [sys.executable, "-c", _FORGETS, beside.address],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    ran = run_alone(_FORGETS, beside.address)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert recorded(beside, "forgotten").event_count == 3
+
+
+_CHILD_FORGETS = """
+import multiprocessing, sys
+from sidemirror_client import connect_sync
+from sidemirror.v1.common_pb2 import TASK_OUTCOME_SUCCESS
+from sidemirror.v1.thinking_pb2 import ToolCalled
+
+sidemirror = connect_sync(sys.argv[1])
+
+def work():
+    with sidemirror.begin_turn("child-forgets", goal={"goal_id": "child-forgets", "objective": "count"}) as turn:
+        turn.report(tool_called=ToolCalled(name="look"))
+        turn.finish(TASK_OUTCOME_SUCCESS)
+
+child = multiprocessing.get_context("fork").Process(target=work)
+child.start()
+child.join(30)
+sys.exit(child.exitcode)
+"""
+
+
+def test_a_forked_child_that_ends_with_its_client_open_delivers(beside: Sidecar) -> None:
+    """It ends by `os._exit`. Seen to fail without the finalizer: nothing of the turn is there."""
+    ran = run_alone(_CHILD_FORGETS, beside.address)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert recorded(beside, "child-forgets").event_count == 3
+    with grpc.insecure_channel(beside.address) as channel:
+        reports = GoalReflectionServiceStub(channel).ListGoalReports(ListGoalReportsRequest()).reports
+    assert "child-forgets" in {report.goal_id for report in reports}
+
+
+_AFTERWARDS = """
+import atexit, sys
+
+@atexit.register
+def afterwards():
+    turn.report(tool_called=ToolCalled(name="late"))
+    late = sidemirror.begin_turn("late")
+    left = sidemirror.close()
+    print(turn.advice(60), late.plan(60), sidemirror.flush(60), left.events, left.turns, flush=True)
+
+from sidemirror_client import connect_sync
+from sidemirror.v1.thinking_pb2 import ToolCalled
+
+sidemirror = connect_sync(sys.argv[1])
+turn = sidemirror.begin_turn("afterwards")
+assert turn.plan(60) is not None
+"""
+
+
+def test_what_is_asked_when_the_process_has_ended_its_clients(beside: Sidecar) -> None:
+    """A handler that was registered before the client's own comes after it. Seen to hang in `close`, when the loop has
+    stopped and takes work all the same."""
+    ran = run_alone(_AFTERWARDS, beside.address)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout == "[] None False 2 ('afterwards', 'late')\n"
+    assert "nothing is delivered any more" in ran.stderr
 
 
 class TestALoopForEachTest:

@@ -12,8 +12,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
+import grpc
 import pytest
 
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1.common_pb2 import TASK_OUTCOME_ERROR
+from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from tests.acceptance.product import environment
 from tests.clients.harness import Sidecar, sidecar
 from tests.clients.languages import CLIENTS, LANGUAGES, ready
@@ -92,27 +96,27 @@ def chat_url() -> Iterator[str]:
         serving.join()
 
 
-def command(name: str, folder: Path) -> Sequence[str]:
+def command(name: str, folder: Path, block: str) -> Sequence[str]:
     """Puts the block where its language finds the client, and says how it is run."""
     here = CLIENTS / name / "target" / "readme"
     here.mkdir(parents=True, exist_ok=True)
     if name == "go":
-        (here / "main.go").write_text(first_block(name))
+        (here / "main.go").write_text(block)
         return ("go", "run", "./target/readme")
     if name == "typescript":
-        (here / "readme.mjs").write_text(first_block(name))
+        (here / "readme.mjs").write_text(block)
         return ("node", "target/readme/readme.mjs")
     if name == "rust":
         (folder / "src").mkdir()
-        (folder / "src/main.rs").write_text(first_block(name))
+        (folder / "src/main.rs").write_text(block)
         dependencies = first_block(name, "toml").replace("../sidemirror/clients/rust", str(CLIENTS / name))
         (folder / "Cargo.toml").write_text(RUST + dependencies)
         (folder / "Cargo.lock").write_bytes((CLIENTS / name / "Cargo.lock").read_bytes())
         return ("cargo", "run", "--quiet", "--manifest-path", str(folder / "Cargo.toml"), "--target-dir", "target")
     if name == "java":
-        (here / "FirstLines.java").write_text(first_block(name))
+        (here / "FirstLines.java").write_text(block)
         return (*JAVA, "target/readme/FirstLines.java")
-    (here / "readme.py").write_text(first_block(name))
+    (here / "readme.py").write_text(block)
     return (sys.executable, "target/readme/readme.py")
 
 
@@ -130,7 +134,7 @@ def test_the_first_lines_run(name: str, beside: Sidecar, tmp_path: Path) -> None
     ready(next(language for language in LANGUAGES if language.name == name))
     project = tmp_path / "project"
     project.mkdir()
-    first_lines, shown = command(name, project), first_block(name, "text").splitlines()
+    first_lines, shown = command(name, project, first_block(name)), first_block(name, "text").splitlines()
     printed = run(name, first_lines, beside)
     assert "[reflection] " in printed, printed
     assert "Missing critical information" in printed, printed
@@ -139,6 +143,57 @@ def test_the_first_lines_run(name: str, beside: Sidecar, tmp_path: Path) -> None
     ends_s = time.monotonic() + 60
     while missing := [line for line in shown if line not in (printed := run(name, first_lines, beside))]:
         assert time.monotonic() < ends_s, (missing, printed)
+
+
+# A line that names something of the client, its contract or what came of it; more than that, where in doubt.
+_OF_THE_CLIENT = re.compile(r"sidemirror|\bclient|\bturn|event|goal|lessons|advice|outcome|think", re.IGNORECASE)
+MOST_LINES = 15
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_first_lines_are_few(name: str) -> None:
+    """A whole agent: turn, recall, advice, critique, outcome and goal."""
+    naming = [line for line in first_block(name).splitlines() if _OF_THE_CLIENT.search(line)]
+    assert len(naming) <= MOST_LINES, naming
+    named = "".join(naming).lower().replace("_", "")
+    parts = ("beginturn", "recall", "advicetext", "revised", "outcome", "goal")
+    assert [part for part in parts if part not in named] == []
+
+
+# What has the agent of the first lines fail: where it asks its model, or hands on what that gave.
+FAILS = {
+    "python": ("""    print(*messages, sep="\\n")""", """    raise RuntimeError("the model is down")"""),
+    "go": (
+        "\tturn.Finish(sidemirror.OutcomeFailure, nil)\n\treturn text, err",
+        """\treturn "", errors.New("the model is down")""",
+    ),
+    "typescript": ("""  console.log(messages.join("\\n"));""", """  throw new Error("the model is down");"""),
+    "java": (
+        """    System.out.println(String.join("\\n", messages));""",
+        """    if (true) throw new IllegalStateException("the model is down");""",
+    ),
+    "rust": (
+        "    turn.finish(TaskOutcome::Failure, None);\n    answer",
+        """    answer.and(Err("the model is down".into()))""",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_first_lines_of_an_agent_that_fails(name: str, beside: Sidecar, tmp_path: Path) -> None:
+    """The turn arrives, as one that has failed. Seen to fail for Rust with a `?` before `close`."""
+    ready(next(language for language in LANGUAGES if language.name == name))
+    project = tmp_path / "project"
+    project.mkdir()
+    before, after = FAILS[name]
+    assert first_block(name).count(before) == 1
+    first_lines = command(name, project, first_block(name).replace(before, after))
+    known = {**os.environ, **environment(SIDEMIRROR_ADDRESS=beside.address)}
+    ran = subprocess.run(first_lines, cwd=CLIENTS / name, env=known, capture_output=True, text=True, check=False)
+    assert "the model is down" in ran.stdout + ran.stderr
+    with grpc.insecure_channel(beside.address) as channel:
+        turns = ThinkingServiceStub(channel).ListTurns(pb.ListTurnsRequest(), timeout=60).turns
+    assert [(turn.state, turn.outcome) for turn in turns] == [(pb.TURN_STATE_FINISHED, TASK_OUTCOME_ERROR)], ran.stderr
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

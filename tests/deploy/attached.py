@@ -182,14 +182,18 @@ def told(evaluator: list[str], policies: list[Any], reviews: list[Any]) -> "subp
     )
 
 
-def admitted(evaluator: list[str], policies: list[Any], *objects: dict[str, Any], **how: Any) -> Iterator[Any]:
-    """Each object as it would be stored. Fails where one is refused. A policy that fails counts as one that refuses,
-    which the policies themselves do not."""
-    strict = copy.deepcopy(policies)
-    for one in strict:
+def strict(policies: list[Any]) -> list[Any]:
+    """A policy that fails counts as one that refuses, which the policies themselves do not."""
+    made = copy.deepcopy(policies)
+    for one in made:
         if "failurePolicy" in one["spec"]:
             one["spec"]["failurePolicy"] = "Fail"
-    done = told(evaluator, strict, [review(one, **how) for one in objects])
+    return made
+
+
+def admitted(evaluator: list[str], policies: list[Any], *objects: dict[str, Any], **how: Any) -> Iterator[Any]:
+    """Each object as it would be stored. Fails where one is refused, and where a policy fails."""
+    done = told(evaluator, strict(policies), [review(one, **how) for one in objects])
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert len(lines) == len(objects)
@@ -214,8 +218,10 @@ def _without_empty(value: Any, given: Any) -> Any:
 
 
 def check_pod(made: dict[str, Any]) -> None:
-    """That Kubernetes takes it: by its schema, and by the rules for names that no schema has."""
-    kubernetes_validate.validate(made, VERSIONS[-1], strict=True)
+    """That Kubernetes takes it: by its schemas, the oldest of which is for Kyverno, and by the rules for names that no
+    schema has."""
+    for version in VERSIONS:
+        kubernetes_validate.validate(made, version, strict=True)
     spec = made["spec"]
     containers = [*spec.get("initContainers", ()), *spec["containers"]]
     _once(one["name"] for one in containers)

@@ -31,3 +31,16 @@ class Shifted(SystemClock):
 
     def now_us(self) -> int:
         return super().now_us() + self._us
+
+
+class Moved(SystemClock):
+    """The machine's clock, which can be set forward."""
+
+    def __init__(self) -> None:
+        self._us = 0
+
+    def now_us(self) -> int:
+        return super().now_us() + self._us
+
+    def advance(self, seconds: float) -> None:
+        self._us += int(seconds * 1e6)

@@ -1,6 +1,9 @@
 """A second server where one is already fails loudly, and the first one goes on."""
 
+import fcntl
+import os
 import socket
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sidemirror.v1 import sidecar_pb2, sidecar_pb2_grpc
+from sidemirror_server.rpc.listening.addresses import held_socket
 from tests.faults.process import Process
 from tests.faults.sidecars import channel
 
@@ -65,3 +69,43 @@ async def test_what_a_killed_server_left_behind_is_no_obstacle(tmp_path: Path, s
         await process.start()
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(path))
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+def test_the_sockets_group_cannot_hold_its_lock(earlier: bool, short_folder: Path) -> None:
+    """An agent of the node has the socket's group; with the lock in its hand no server would start again. `earlier`: a
+    server of before left a lock for the group. Seen to fail with mode 0640, and with one that only new files get."""
+    short_folder.chmod(0o750)
+    path = short_folder / "s.sock"
+    lock = path.with_name("s.sock.lock")
+    if earlier:
+        lock.touch()
+        lock.chmod(0o640)
+    with held_socket(path):
+        assert stat.S_IMODE(lock.stat().st_mode) == 0o600
+    if os.geteuid() == 0:
+        assert _locked_by_an_agent(lock) == "PermissionError"
+    with held_socket(path):
+        pass
+
+
+def _locked_by_an_agent(lock: Path) -> str:
+    """What another user, of the same group alone, gets who asks for the lock: empty, or the name of the error."""
+    group = lock.stat().st_gid
+    reads, writes = os.pipe()
+    if not (child := os.fork()):
+        said = ""
+        try:
+            os.setgroups([group])
+            os.setgid(10001)
+            os.setuid(10001)
+            fcntl.flock(os.open(lock, os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the parent is told
+            said = type(error).__name__
+        finally:
+            os.write(writes, said.encode())
+            os._exit(0)
+    os.waitpid(child, 0)
+    os.close(writes)
+    with os.fdopen(reads) as told:
+        return told.read()

@@ -141,6 +141,8 @@ class Browser:
         for domain in ("Log", "Network", "Page", "Runtime"):
             self.call(f"{domain}.enable", session=session)
         self.call("Performance.enable", {"timeDomain": "threadTicks"}, session)
+        # Each is as one that somebody looks at: else a page is hidden by those that are opened after it.
+        self.call("Emulation.setFocusEmulationEnabled", {"enabled": True}, session)
         return Page(self, session)
 
 

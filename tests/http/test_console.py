@@ -63,6 +63,21 @@ def test_the_pages_files_are_for_everybody_and_guarded(server: SidecarThread, pa
         assert request(server.http_port, path, headers=headers, method="GET").status == 403
 
 
+@pytest.mark.parametrize("path", FILES)
+def test_who_takes_gzip_gets_it(server: SidecarThread, path: str) -> None:
+    """A third of the bytes, with the same guards; whoever does not take it gets the file as it is."""
+    plain = request(server.http_port, path, method="GET")
+    assert "content-encoding" not in plain.headers
+    for accepted in ("gzip", "deflate, GZIP;q=0.5", "br, gzip ; q=1"):
+        answer = request(server.http_port, path, headers={"accept-encoding": accepted}, method="GET")
+        assert (answer.status, answer.headers["content-encoding"]) == (200, "gzip")
+        assert answer.headers["content-security-policy"] == plain.headers["content-security-policy"]
+        assert gzip.decompress(answer.body) == plain.body
+    for accepted in ("gzip;q=0", "gzip; q=0.000", "deflate", "xgzip", ""):
+        answer = request(server.http_port, path, headers={"accept-encoding": accepted}, method="GET")
+        assert (answer.body, "content-encoding" in answer.headers) == (plain.body, False)
+
+
 @pytest.mark.parametrize(
     "path", ["/console", "/console/nothing.js", "/console/../http-token", "/console/%2e%2e/serving.py", "/console//"]
 )

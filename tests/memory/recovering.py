@@ -13,6 +13,7 @@ from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE
 from tests.faults.sidecars import Stub, channel, connected
 from tests.faults.talk import Talk
 from tests.faults.waiting import until
+from tests.wire.access import bearer
 from tests.wire.calls import called, failed, finished, returned, started
 
 SIGNATURE = "sql|not_found|missing_table"
@@ -68,11 +69,12 @@ async def until_held_back(address: str, name: str) -> None:
             await asyncio.sleep(0.05)
 
 
-async def observed(address: str) -> memory_pb.SignatureRecoveries:
+async def observed(address: str, token: str = "") -> memory_pb.SignatureRecoveries:
     """What is kept of the failure, as a person sees it."""
+    request = memory_pb.ListRecoveriesRequest(signature=SIGNATURE)
     async with channel(address) as connection:
         stub: Stub = ReflectiveMemoryServiceStub(connection)
-        found = await stub.ListRecoveries(memory_pb.ListRecoveriesRequest(signature=SIGNATURE), timeout=60)
+        found = await stub.ListRecoveries(request, timeout=60, metadata=bearer(token) if token else ())
     return found.signatures[0] if found.signatures else memory_pb.SignatureRecoveries()
 
 
@@ -85,12 +87,13 @@ async def until_observed(address: str, count: int) -> memory_pb.SignatureRecover
     return found
 
 
-async def found_by(address: str) -> memory_pb.FindRecoveriesResponse:
+async def found_by(address: str, token: str = "") -> memory_pb.FindRecoveriesResponse:
     """What anyone is told of the failure. Held back one time in ten."""
     request = memory_pb.FindRecoveriesRequest(tool="sql", error_text=FAILURE, arguments="SELECT 1 FROM orders")
     async with channel(address) as connection:
         stub: Stub = ReflectiveMemoryServiceStub(connection)
-        answer: memory_pb.FindRecoveriesResponse = await stub.FindRecoveries(request, timeout=60)
+        metadata = bearer(token) if token else ()
+        answer: memory_pb.FindRecoveriesResponse = await stub.FindRecoveries(request, timeout=60, metadata=metadata)
     return answer
 
 

@@ -21,6 +21,7 @@ from sidemirror_server.memory.recoveries.observation import (
     ValueKind,
     recovery_id,
 )
+from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.silence import Gate, MissedGate
 from tests.memory.trails import BLIND, HOUR_US, SHOW_TABLES, SIGNATURE, row, where
 
@@ -310,3 +311,41 @@ def test_what_comes_closest_may_be_suspended() -> None:
     found = closest_of(SIGNATURE, reported_in([*rows(*[True] * 6), *told]))
     assert found == Closest(OWN, Tally(6, 6), is_suspended=True, missed=MissedGate(Gate.TRIES, 5, 0))
     assert recovery_of(SIGNATURE, [*rows(*[True] * 6), *told]) is None
+
+
+def of_spans(at_us: int, name: str, *, recorded_us: int, caller: str = "", worked: bool = True) -> Observation:
+    """A try that a span tells of, at a time of its own."""
+    found = row(1, SHOW_TABLES, worked=worked)
+    told = structs.replace(
+        found.where,
+        turn_id=TurnId(name),
+        session_id=SessionId(f"otlp:{name}"),
+        identity=caller or f"otlp:{name}",
+        conversation=f"otlp:{name}",
+        recorded_us=recorded_us,
+    )
+    return structs.replace(found, observation_id=name, where=told, at_us=at_us)
+
+
+def test_spans_without_a_token_count_twice_an_hour() -> None:
+    """By when they came. Seen to fail when each conversation is a sender of its own, and by the times of the spans."""
+    hours = [of_spans(hour * HOUR_US, f"{hour} {one}", recorded_us=0) for hour in range(3) for one in range(4)]
+    assert len(counted(hours)) == 6
+    at_once = [structs.replace(one, where=structs.replace(one.where, recorded_us=9 * HOUR_US)) for one in hours]
+    assert len(counted(at_once)) == 2
+    assert recovery_of(SIGNATURE, at_once) is None
+    found = recovery_of(SIGNATURE, hours)
+    assert found is not None
+    assert (found.told, found.from_spans) == (Tally(6, 6), True)
+
+
+def test_tokens_are_bounded_by_the_day_alone() -> None:
+    named = [of_spans(at, f"{at}", recorded_us=HOUR_US, caller=f"token {at % 3}") for at in range(1, 13)]
+    assert len(counted(named)) == 6
+
+
+def test_what_comes_later_takes_no_place_of_what_came_before() -> None:
+    """Whatever times it has. Seen to fail when the rows of an hour are taken in the order of their own times."""
+    first = [of_spans(5 * HOUR_US, f"first {one}", recorded_us=5 * HOUR_US + one) for one in range(2)]
+    forged = [of_spans(one, f"forged {one}", recorded_us=5 * HOUR_US + 10, worked=False) for one in range(9)]
+    assert counted([*forged, *first]) == tuple(first)

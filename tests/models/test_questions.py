@@ -12,14 +12,17 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import HistogramDataPoint, InMemoryMetricReader
 
 from sidemirror_server.models import telemetry
+from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.models.language_model import Purpose
+from sidemirror_server.models.prices import Prices
 from sidemirror_server.models.telemetry import Questions
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus
 from tests.conformance.language_model import ask
 from tests.faults.clocks import SetClock
-from tests.models.gateways import SCOPE, Scripted, desk
+from tests.models.gateways import PRICE, SCOPE, Scripted, desk
+from tests.models.test_embedding import Embedder
 
 FAILED = ModelFailed(ResultStatus.FAILED_MODEL, "it is dead")
 
@@ -72,6 +75,27 @@ async def test_each_purpose_has_its_figures_and_its_warning(
     assert set(facts) == {("acme", "shop", Scripted.name, "failed_model", "it is dead")}
     over = [vars(one) for one in caplog.records if one.message == "model_answers_again"]
     assert [(one["purpose"], one["failures"]) for one in over] == [(purpose.value, 3) for purpose in purposes]
+
+
+async def test_vectors_have_their_figures_and_their_warning(
+    points: InMemoryMetricReader, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """On the way that memories and questions take. Seen to fail when `PaidEmbedder` asks without `Questions`."""
+    caplog.set_level(logging.INFO, "sidemirror_server.models.telemetry")
+    async with desk(tmp_path) as made:
+        model = Embedder()
+        embedder = PaidEmbedder(model, Prices(model.provider, model.name, None, PRICE), 2, made.spending, made.clock)
+        model.failures = [FAILED] * 3
+        for _ in range(3):
+            with pytest.raises(ModelFailed):
+                await embedder.embed(SCOPE, ("a",), 10.0)
+        await embedder.embed(SCOPE, ("a",), 10.0)
+    assert told(points) == {("memory_embedding", "failed_model"): 3, ("memory_embedding", "ok"): 1}
+    (warned,) = [vars(one) for one in caplog.records if one.levelno == logging.WARNING]
+    facts = [warned[name] for name in ("message", "purpose", "tenant_id", "project_id", "model", "reason")]
+    assert facts == ["model_failed", "memory_embedding", "acme", "shop", Embedder.name, "it is dead"]
+    (over,) = [vars(one) for one in caplog.records if one.message == "model_answers_again"]
+    assert (over["purpose"], over["failures"]) == ("memory_embedding", 3)
 
 
 @pytest.mark.parametrize("status", [ResultStatus.SKIPPED_SPEND, ResultStatus.SKIPPED_DEADLINE])

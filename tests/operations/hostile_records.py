@@ -76,9 +76,9 @@ class Hostile(grpc.GenericRpcHandler):
         for field in kind.fields:
             if field in lists and text is None:
                 for number, one in enumerate(TEXTS):
-                    _fill_field(message, field, one, number, room)
+                    fill_field(message, field, one, number, room)
             elif field.name != "next_page_token":
-                _fill_field(message, field, TEXTS[self._turn % 200] if text is None else text, self._turn, room)
+                fill_field(message, field, TEXTS[self._turn % 200] if text is None else text, self._turn, room)
         return message
 
 
@@ -89,15 +89,15 @@ def named_in(request: Any) -> str | None:
     return next((value for value in singles if value in TEXTS), None)
 
 
-def _fill(message: Message, text: str, number: int, room: list[int], depth: int) -> None:
+def fill(message: Message, text: str, number: int, room: list[int], depth: int = 0) -> None:
     """Fills every field; of a oneof the one that `number` chooses."""
     for each in message.DESCRIPTOR.fields:
         one_of = each.containing_oneof
         if one_of is None or one_of.fields[number % len(one_of.fields)] is each:
-            _fill_field(message, each, text, number, room, depth)
+            fill_field(message, each, text, number, room, depth)
 
 
-def _fill_field(message: Message, field: Any, text: str, number: int, room: list[int], depth: int = 0) -> None:
+def fill_field(message: Message, field: Any, text: str, number: int, room: list[int], depth: int = 0) -> None:
     place: Any = getattr(message, field.name)
     if field.message_type and field.message_type.GetOptions().map_entry:
         if field.message_type.fields_by_name["value"].message_type is None:
@@ -108,7 +108,7 @@ def _fill_field(message: Message, field: Any, text: str, number: int, room: list
     elif field.message_type and field.message_type.file.package == "google.protobuf":
         message.__getattribute__(field.name).FromSeconds(1_700_000_000)
     elif field.message_type and depth < 6:
-        _fill(place.add() if field.is_repeated else place, text, number, room, depth + 1)
+        fill(place.add() if field.is_repeated else place, text, number, room, depth + 1)
         if not field.is_repeated:
             place.SetInParent()
     elif field.cpp_type == FieldDescriptor.CPPTYPE_STRING:

@@ -11,12 +11,14 @@ import pytest
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import thinking_pb2
+from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.operations import clock_check
 from sidemirror_server.operations.clock_check import check_clock
 from sidemirror_server.operations.finding import Finding
 from sidemirror_server.operations.moments import second
 from sidemirror_server.operations.running_check import check_running
+from sidemirror_server.rpc.sidecar.findings import finding_to_wire, findings_of
 from sidemirror_server.vocabulary.clock import SystemClock
 from tests.faults.clocks import SetClock
 from tests.faults.process import Process
@@ -88,7 +90,7 @@ def test_a_sidecar_that_removes_nothing() -> None:
 
 def test_questions_of_today_that_no_model_answered() -> None:
     old = pb.Spend(day="2026-01-01", purpose="critique", unanswered_calls=7, estimated_usd=1.0)
-    today = pb.Spend(day=DAY, purpose="dreaming", calls=3, unanswered_calls=2, estimated_usd=0.0125)
+    today = pb.Spend(day=DAY, purpose="dreaming", calls=30, unanswered_calls=2, estimated_usd=0.0125)
     (finding,) = checked(info(spend=[old, today]))
     assert (finding.subject, finding.ok) == ("model", True)
     assert finding.found == f"{AT}: no model answered 2 calls of today (dreaming), estimated at 0.012500 USD"
@@ -97,11 +99,15 @@ def test_questions_of_today_that_no_model_answered() -> None:
 
 
 def test_a_purpose_whose_questions_of_today_no_model_answered() -> None:
-    silent = pb.Spend(day=DAY, purpose="critique", calls=4, unanswered_calls=4)
+    """One of them was answered, before the model died. Seen to fail when all have to be unanswered."""
+    silent = pb.Spend(day=DAY, purpose="critique", calls=40, unanswered_calls=39)
     some = pb.Spend(day=DAY, purpose="dreaming", calls=3, unanswered_calls=1)
     (finding,) = checked(info(spend=[silent, some]))
     assert (finding.subject, finding.ok) == ("model", False)
-    assert finding.found.endswith("(critique, dreaming), estimated at 0.000000 USD; for critique these are all of them")
+    assert finding.found.endswith("(critique, dreaming), estimated at 0.000000 USD; that is 39 of 40 for critique")
+    once = pb.Spend(day=DAY, purpose="critique", calls=1, unanswered_calls=1)
+    (finding,) = checked(info(spend=[once]))
+    assert not finding.ok
 
 
 def test_who_sends_most_is_named() -> None:
@@ -180,6 +186,19 @@ def test_whose_calls_are_refused_is_named() -> None:
     assert "\x1b" not in second.found
 
 
+def test_a_sidecar_says_the_same_of_itself() -> None:
+    """Without its address, and with the time beside it."""
+    refused = pb.RefusedCaller(peer="unix:", reason="no token", call_count=7)
+    refused.last_time.FromMicroseconds(NOW_US)
+    told = info(stores=[pb.StoreInfo(kind="postgres")], refused_callers=[refused])
+    store, access = map(finding_to_wire, findings_of(told))
+    assert (store.subject, store.is_ok) == ("store", False)
+    assert store.found == "this sidecar says that its postgres store did not answer last"
+    assert not store.HasField("last_time")
+    assert access.found == "no token: 7 calls from unix:"
+    assert access.last_time.ToMicroseconds() == NOW_US
+
+
 # --- a sidecar that runs ----------------------------------------------------------------------------------------------
 
 
@@ -215,10 +234,21 @@ async def test_a_cap_that_is_too_small_for_a_question(tmp_path: Path) -> None:
         examination = await asyncio.to_thread(found_now, tmp_path, address=made.address)
         (finding,) = [one for one in examination.findings if one.subject == "cap"]
         assert made.endpoint.calls == []
+        with grpc.insecure_channel(made.address) as asked:
+            stub = SidecarServiceStub(asked)
+
+            def tell(with_findings: bool) -> pb.GetServerInfoResponse:
+                return stub.GetServerInfo(pb.GetServerInfoRequest(with_findings=with_findings), timeout=60)
+
+            told = await asyncio.to_thread(tell, True)
+            assert not (await asyncio.to_thread(tell, False)).findings
     assert not finding.ok
     assert "the sidecar's cap on total prevents questions, " in finding.found
     assert ": 0 of 100 tokens are used or reserved, and a question may take 2," in finding.found
     assert finding.advice == "raise it: one question may cost more"
+    # The sidecar says it of itself.
+    (own,) = [one for one in told.findings if one.subject == "cap"]
+    assert (own.is_ok, f"{made.address}: {own.found}", own.advice) == (False, finding.found, finding.advice)
 
 
 async def test_who_is_loud_without_any_limit_is_named(tmp_path: Path) -> None:

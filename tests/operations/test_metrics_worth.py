@@ -5,12 +5,15 @@ import contextlib
 import json
 import signal
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
 import yaml
 
+from sidemirror.v1 import goal_reflection_pb2 as goal_pb
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1.goal_reflection_pb2_grpc import GoalReflectionServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from tests.faults.process import Process
 from tests.faults.sidecars import connected
@@ -19,7 +22,7 @@ from tests.faults.test_readers import streaks
 from tests.faults.waiting import until
 from tests.models.endpoint import KEY, LOCAL, Endpoint
 from tests.operations.scrape import labelled, metrics_address, scraped
-from tests.operations.test_metrics import DEPLOY, OF_A_SHARED_STORE, names_in, used
+from tests.operations.test_metrics import DEPLOY, OF_A_LIMITED_PROCESS, OF_A_SHARED_STORE, names_in, used
 from tests.postgres.databases import Databases
 from tests.telemetry_in.made import request_of, span
 from tests.telemetry_in.received import export
@@ -69,7 +72,8 @@ async def test_each_of_them_is_told_with_a_value(databases: Databases, tmp_path:
     found |= await _with_a_wrong_clock(databases, tmp_path / "wrong")
     (tmp_path / "shared").mkdir()
     found |= await _with_shares(tmp_path / "shared")
-    assert {name for name in spoken_of() if not found.get(name)} == set()
+    # Whether anything limits the memory is the machine's matter.
+    assert {name for name in spoken_of() if not found.get(name)} - OF_A_LIMITED_PROCESS == set()
 
 
 async def _with_a_wrong_clock(databases: Databases, folder: Path) -> dict[str, float]:
@@ -90,22 +94,36 @@ async def _with_a_wrong_clock(databases: Databases, folder: Path) -> dict[str, f
 
 
 async def _with_shares(folder: Path) -> dict[str, float]:
-    """What a sidecar tells of an agent that sends more than its share."""
+    """What a sidecar tells of an agent that sends more than its share, on all its streams; and of a goal report whose
+    model never answers."""
     settings = {
         "metrics_address": "127.0.0.1:0",
         "access_file": str(write_access(folder / "access.json")),
         "limits--agent_bytes_per_second": "163840",
     }
-    async with Process(folder, settings) as process, grpc.aio.insecure_channel(process.address) as channel:
+    process = Process(folder, settings, arguments=("--model", "never"))
+    async with process, grpc.aio.insecure_channel(process.address) as channel:
         address = metrics_address(process.text())
-        stream = ThinkingServiceStub(channel).RunTurn(metadata=bearer(ACME))
-        await stream.write(pb.RunTurnRequest(tenant_id="acme", events=[started()]))
-        for _ in range(18):
-            await stream.write(pb.RunTurnRequest(events=[said("again")]))
-        name, of = "sidemirror_share_wait_seconds_sum", {"rpc_service": "sidemirror.v1.ThinkingService"}
-        await until(lambda: labelled(address, name, **of) > 0)
-        stream.cancel()
-        return {name: labelled(address, name, **of)}
+        goal = goal_pb.ReportGoalRequest(tenant_id="acme", goal_id="g", objective="o", state=goal_pb.GOAL_STATE_FAILED)
+        reports: Any = GoalReflectionServiceStub(channel)
+        await reports.ReportGoal(goal, metadata=bearer(ACME))
+        streams = [ThinkingServiceStub(channel).RunTurn(metadata=bearer(ACME)) for _ in range(30)]
+        for stream in streams:
+            await stream.write(pb.RunTurnRequest(tenant_id="acme", events=[started()]))
+            for _ in range(4):
+                await stream.write(pb.RunTurnRequest(events=[said("again")]))
+        names = ("sidemirror_share_wait_seconds_sum", "sidemirror_agents_held_back", "sidemirror_jobs_running")
+        found: dict[str, float] = {}
+
+        def told() -> bool:
+            found.update({name: value for name, value in scraped(address).items() if name in names and value})
+            return found.keys() >= set(names)
+
+        await until(told, every_s=0.1)
+        for stream in streams:
+            stream.cancel()
+    assert found["sidemirror_agents_held_back"] == 1
+    return found
 
 
 async def _spends(process: Process, endpoint: Endpoint, address: str) -> None:

@@ -1,7 +1,8 @@
 """Two sidecars on one Postgres get the spans of the same traces, and are killed: each run is one turn."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import contextlib
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -10,27 +11,38 @@ from tests.faults.process import Process
 from tests.postgres.databases import Databases
 from tests.telemetry_in.received import recorded
 from tests.telemetry_in.test_kills import (
+    LONG_SETTLE,
     SETTINGS,
     SIZES,
+    WHOLE_RUNS,
     captured,
     check,
     check_captures,
+    check_whole,
     made_of,
+    mixed_and_killed,
+    recorded_and_killed,
     sent_and_killed,
 )
 
 pytestmark = pytest.mark.slow("processes are killed at random")
 
 
-@pytest.fixture
-async def two(databases: Databases, tmp_path: Path) -> AsyncIterator[list[Process]]:
+@contextlib.asynccontextmanager
+async def pair(databases: Databases, folder: Path, settings: Mapping[str, str]) -> AsyncIterator[list[Process]]:
     async with databases.fresh() as name:
         secrets = {"SIDEMIRROR_DATABASE_URL": databases.cluster.url("sidecar", name)}
         async with (
-            Process(tmp_path / "a", SETTINGS, secrets=secrets) as one,
-            Process(tmp_path / "b", SETTINGS, secrets=secrets) as other,
+            Process(folder / "a", settings, secrets=secrets) as one,
+            Process(folder / "b", settings, secrets=secrets) as other,
         ):
             yield [one, other]
+
+
+@pytest.fixture
+async def two(databases: Databases, tmp_path: Path) -> AsyncIterator[list[Process]]:
+    async with pair(databases, tmp_path, SETTINGS) as both:
+        yield both
 
 
 @pytest.mark.parametrize(("runs", "kills"), SIZES)
@@ -44,3 +56,23 @@ async def test_the_recorded_set_ups_at_either_of_two_sidecars(two: list[Process]
     """Seen to fail when the notes of an export are written 0.3 s after it is acknowledged."""
     await sent_and_killed(two, captured(), 2, 22)
     await asyncio.to_thread(check_captures, two[0].address)
+
+
+@pytest.mark.parametrize(
+    "kills", [pytest.param(1, id="1"), pytest.param(20, id="20", marks=[pytest.mark.long, pytest.mark.timeout(1800)])]
+)
+async def test_a_turn_that_either_of_two_sidecars_records_is_finished(
+    kills: int, databases: Databases, tmp_path: Path
+) -> None:
+    """Both are killed while one of them records it. Seen to fail when a turn that is there counts as made."""
+    async with pair(databases, tmp_path, WHOLE_RUNS) as both:
+        runs = await recorded_and_killed(both, kills, 27)
+        turns = await asyncio.to_thread(lambda: recorded(both[0].address, ended=len(runs), patience_s=180))
+    check_whole(turns, runs)
+
+
+async def test_the_recorded_set_ups_with_their_tops_first(databases: Databases, tmp_path: Path) -> None:
+    """Seen to fail when a turn that is there counts as made."""
+    async with pair(databases, tmp_path, LONG_SETTLE) as both:
+        await mixed_and_killed(both, 2, 28)
+        await asyncio.to_thread(check_captures, both[0].address)

@@ -18,6 +18,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
+from sidemirror_server.vocabulary.clock import Clock
 from tests.wire.sidecar import PATIENCE_S, SidecarThread, sidecar
 
 SETTLE_S = 0.3
@@ -46,14 +47,32 @@ class RecordedTurn(NamedTuple):
     outcome: int
 
 
+# After which spans without a token count again (decision 075).
+HOUR_S = 3_600.0
+
+
 @contextmanager
-def takes_spans(folder: Path, **settings: str) -> Iterator[SidecarThread]:
-    with sidecar(folder, settings={**TAKES_SPANS, **settings}) as server:
+def takes_spans(folder: Path, *, clock: Clock | None = None, **settings: str) -> Iterator[SidecarThread]:
+    with sidecar(folder, settings={**TAKES_SPANS, **settings}, clock=clock) as server:
         yield server
 
 
+class Door(NamedTuple):
+    """Where spans are posted: the sidecar's folder, which has its token, and the port."""
+
+    folder: Path
+    http_port: int
+
+
 def export(
-    address: str, request: ExportTraceServiceRequest, *, token: str = "", tenant: str = "", project: str = ""
+    address: str,
+    request: ExportTraceServiceRequest,
+    *,
+    token: str = "",
+    tenant: str = "",
+    project: str = "",
+    timeout_s: float = PATIENCE_S,
+    compression: grpc.Compression | None = None,
 ) -> ExportTraceServiceResponse:
     """Sends spans as an exporter over gRPC does. Raises grpc.RpcError."""
     headers = {
@@ -68,19 +87,20 @@ def export(
             ExportTraceServiceRequest.SerializeToString,
             ExportTraceServiceResponse.FromString,
         )
-        return call(request, metadata=metadata, timeout=PATIENCE_S)
+        return call(request, metadata=metadata, timeout=timeout_s, compression=compression)
 
 
 def post(
-    server: SidecarThread,
-    body: bytes,
+    server: SidecarThread | Door,
+    body: bytes | None,
     content_type: str = "application/x-protobuf",
     path: str = "/v1/traces",
     **more: str,
 ) -> tuple[int, dict[str, str], bytes]:
-    """Sends a body over HTTP; returns status, headers and body of the answer."""
-    token = (server.folder / "data" / "http-token").read_text().strip()
-    headers = {"content-type": content_type, "authorization": f"Bearer {token}", **more}
+    """Sends a body over HTTP, or asks without one; returns status, headers and body of the answer."""
+    file = server.folder / "data" / "http-token"
+    own = {"authorization": f"Bearer {file.read_text().strip()}"} if file.exists() else {}
+    headers = {"content-type": content_type, **own, **more}
     url = f"http://127.0.0.1:{server.http_port}{path}"
     request = urllib.request.Request(url, body, headers)
     try:
@@ -95,17 +115,24 @@ def _lowered(headers: Message) -> dict[str, str]:
     return {key.lower(): value for key, value in headers.items()}
 
 
-def recorded(address: str, *, ended: int, token: str = "", **scope: Any) -> list[RecordedTurn]:
+def recorded(
+    address: str, *, ended: int, token: str = "", patience_s: float = PATIENCE_S, **scope: Any
+) -> list[RecordedTurn]:
     """The turns of the sidecar, by their id, once `ended` of them have ended."""
     with grpc.insecure_channel(address) as channel:
         stub = ThinkingServiceStub(channel)
         metadata = (("authorization", f"Bearer {token}"),) if token else ()
 
         def found() -> list[pb.Turn]:
-            turns = stub.ListTurns(pb.ListTurnsRequest(page_size=1000, **scope), metadata=metadata).turns
-            return [one for one in turns if one.state == pb.TURN_STATE_FINISHED]
+            turns, page_token = list[pb.Turn](), ""
+            while True:
+                request = pb.ListTurnsRequest(page_size=1000, page_token=page_token, **scope)
+                page = stub.ListTurns(request, metadata=metadata)
+                turns += page.turns
+                if not (page_token := page.next_page_token):
+                    return [one for one in turns if one.state == pb.TURN_STATE_FINISHED]
 
-        heads = until(found, lambda heads: len(heads) >= ended)
+        heads = until(found, lambda heads: len(heads) >= ended, patience_s)
         return sorted(
             _recorded(stub.GetTurn(pb.GetTurnRequest(turn_id=head.turn_id, page_size=1000, **scope), metadata=metadata))
             for head in heads

@@ -34,6 +34,8 @@ _MS = 1_000_000
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SidecarThread]:
     monkeypatch.setattr(moves, "SILENT_FRACTION", 0.0)
+    # How long it takes until it is told is for others to test.
+    monkeypatch.setattr(moves, "MOST_AN_HOUR", 1_000)
     with takes_spans(tmp_path) as running:
         send(running, [run_of(f"t{number}", REPAIRED, conversation=f"c{number}") for number in range(TAUGHT)])
         until(lambda: asked(running, ""), lambda texts: texts == [f"In 5 of 5 {SENTENCE}"])

@@ -20,14 +20,14 @@ def span(span_id: str, parent_id: str = "", kind: SpanKind = TOOL, start: int = 
     return Span(span_id, parent_id, kind, start, end, name=more.pop("name", span_id), **more)
 
 
-def made(*spans: Span, recorded: frozenset[str] = frozenset(), quiet: int = 10) -> Assembly:
+def made(*spans: Span, recorded: frozenset[str] = frozenset(), quiet: int = 10, wholes: int = 0) -> Assembly:
     """What the spans come to, which is the same in any order."""
-    found = assemble(spans, recorded, quiet, WAITS)
+    found = assemble(spans, recorded, quiet, WAITS, wholes)
     order = random.Random(7)
     for _ in range(20):
         shuffled = [*spans, *order.sample(spans, len(spans) // 2)]
         order.shuffle(shuffled)
-        assert assemble(shuffled, recorded, quiet, WAITS) == found
+        assert assemble(shuffled, recorded, quiet, WAITS, wholes) == found
     return found
 
 
@@ -76,6 +76,59 @@ def test_an_agent_of_which_only_its_own_span_is_sent_is_a_turn(known: dict[str, 
     assert (turn.question, turn.answer) == (known.get("question", ""), known.get("text", ""))
     assert isinstance(events_of(turn, 10)[-1].what, TurnFinished)
     assert made(span("a", "", AGENT)).turns == ()
+
+
+def test_a_later_turn_of_the_whole_trace_has_a_number() -> None:
+    """Seen to fail when all of them have one id: the second one was taken for the first, and nothing was counted."""
+    first = made(span("r1", "", STEP), span("t1", "r1"))
+    later = made(span("r2", "", STEP), span("t2", "r2"), recorded=first.taken, wholes=first.wholes)
+    assert [turn.top for turn in (*first.turns, *later.turns)] == ["trace", "trace-2"]
+    assert (first.wholes, later.wholes) == (1, 2)
+
+
+def test_nodes_that_are_called_agents_do_not_split_a_run() -> None:
+    """As LangGraph's agent `agent` under OpenInference. Seen to fail when these nodes are agents: three turns."""
+    (turn,) = made(
+        span("graph", "", STEP, 0, 100),
+        *(span("n1", "graph", STEP, 1, 20, name="agent"), span("m1", "n1", MODEL, 2, 19)),
+        *(span("n2", "graph", STEP, 21, 40, name="tools"), span("t", "n2", TOOL, 22, 39)),
+        *(
+            span("inner", "t", AGENT, 23, 38, name="researcher_agent", is_within=True),
+            span("t2", "inner", TOOL, 24, 25),
+        ),
+        *(span("n3", "graph", STEP, 41, 60, name="agent"), span("m2", "n3", MODEL, 42, 59, text="done")),
+    ).turns
+    assert (turn.top, members(turn)) == (WHOLE, ["t", "t2", "m1", "m2"])
+    assert turn.agents == {"t": "", "t2": "researcher_agent", "m1": "", "m2": ""}
+
+
+def test_an_agent_that_did_nothing_hides_no_answer() -> None:
+    """Seen to fail when any span of an agent makes what is beside it a turn only if it calls tools."""
+    (turn,) = made(
+        span("root", "", STEP), span("before_agent", "root", AGENT), span("m", "root", MODEL, text="17")
+    ).turns
+    assert (turn.top, turn.answer) == (WHOLE, "17")
+
+
+@pytest.mark.parametrize("kind", [STEP, OTHER])
+def test_a_conversation_named_above_the_agent_is_taken(kind: SpanKind) -> None:
+    """Seen to fail when only the agent and what lies below it are asked."""
+    above = span("request", "", kind, session="c")
+    (turn,) = made(above, span("a", "request", AGENT), span("t", "a")).turns
+    assert (turn.top, turn.session) == ("a", "c")
+    (own,) = made(above, span("a", "request", AGENT, session="own"), span("t", "a")).turns
+    assert own.session == "own"
+
+
+def test_an_agent_of_another_process_is_within_its_caller() -> None:
+    """Its spans come by another exporter, under the id that the caller has sent along."""
+    (turn,) = made(
+        span("a", "", AGENT, 0, 100, name="caller"),
+        *(span("t", "a", TOOL, 1, 90, name="ask"), span("remote", "t", AGENT, 5, 80, name="callee")),
+        span("t2", "remote", TOOL, 6, 7),
+        quiet=10,
+    ).turns
+    assert (turn.top, turn.agents) == ("a", {"t": "", "t2": "callee"})
 
 
 def test_what_an_agent_did_not_do_is_no_turn_unless_it_calls_tools() -> None:

@@ -184,6 +184,65 @@ def test_a_result_without_a_text_of_its_own_stays_whole(result: dict[str, Any]) 
     assert json.loads(span.text) == result
 
 
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"data": {"user": None}, "errors": [{"message": "not found"}]},
+        {"data": {"content": "half of it", "type": "page"}, "errors": [{"message": "timed out"}]},
+        {"output": "3 files", "exit_code": 1, "stderr": "permission denied"},
+        {"kwargs": {"a": 1}, "error": "bad arguments"},
+    ],
+)
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ({"openinference.span.kind": "TOOL"}, "output.value"),
+        ({"traceloop.span.kind": "tool"}, "traceloop.entity.output"),
+    ],
+    ids=["OpenInference", "OpenLLMetry"],
+)
+def test_what_a_result_says_beside_its_data_is_kept(result: dict[str, Any], kind: dict[str, str], name: str) -> None:
+    """Seen to fail when any `output`, `kwargs` or `data` is taken for what wraps a result: its errors were lost."""
+    assert json.loads(read({**kind, name: json.dumps(result)}).text) == result
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [({"output": "17", "kwargs": {"tags": []}}, "17"), ({"output": {"rows": 3}}, '{"rows": 3}'), ({"data": "x"}, "x")],
+)
+def test_what_only_wraps_a_result_is_left_out(result: dict[str, Any], text: str) -> None:
+    assert read({"traceloop.span.kind": "tool", "traceloop.entity.output": json.dumps(result)}).text == text
+
+
+def node(name: str, node: str) -> Any:
+    """A run of LangChain's under OpenInference, which says AGENT because of its name."""
+    said = {"openinference.span.kind": "AGENT", "metadata": json.dumps({"thread_id": "t", "langgraph_node": node})}
+    return span_of(RawSpan("t", "s", "p", name, 1_000, 2_000, False, "", "", said), with_content=True)
+
+
+def test_a_node_of_a_graph_is_no_agent() -> None:
+    """Seen to fail when OpenInference's AGENT is always one: the usual node `agent` was a turn at each visit."""
+    assert node("agent", "agent").kind is SpanKind.STEP
+    assert node("Logging.before_agent", "Logging.before_agent").kind is SpanKind.STEP
+    inner = node("researcher_agent", "tools")
+    assert (inner.kind, inner.is_within) == (SpanKind.AGENT, True)
+
+
+def test_a_kind_that_one_dialect_knows_counts() -> None:
+    """Seen to fail when the first attribute decides, also where its value is not known."""
+    said = {"gen_ai.operation.name": "run_tool", "traceloop.span.kind": "tool", "traceloop.entity.name": "sql"}
+    assert read(said).kind is SpanKind.TOOL
+
+
+def test_conversations_with_long_names_are_several() -> None:
+    """Seen to fail when a name is cut to 100 characters: FindRecoveries with the whole name found none."""
+    of = [read({"gen_ai.operation.name": "chat", "gen_ai.conversation.id": "c" * 122 + end}) for end in ("1", "2")]
+    assert [span.session for span in of] == ["c" * 122 + "1", "c" * 122 + "2"]
+    longer = [read({"gen_ai.operation.name": "chat", "gen_ai.conversation.id": "c" * 200 + end}) for end in ("1", "2")]
+    assert len({span.session for span in longer}) == 2
+    assert {len(span.session) for span in longer} == {123}
+
+
 def test_a_secret_is_redacted_and_a_long_text_is_cut() -> None:
     secret = "sk-ant-api03-" + "a1B2" * 24
     span = read({**TOOLS["GenAI"], "gen_ai.tool.call.arguments": f'{{"key": "{secret}"}}'})

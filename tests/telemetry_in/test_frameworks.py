@@ -27,8 +27,10 @@ def destination(server: SidecarThread, protocol: str) -> Destination:
 
 
 def check(turns: list[RecordedTurn]) -> None:
-    assert len(turns) == len(CONVERSATIONS)
+    assert len(turns) == len({turn.session for turn in turns}) == len(CONVERSATIONS)
     for turn in turns:
+        assert turn.session.startswith("otlp:")
+        assert len({call.call_id for call in turn.calls}) == len(turn.calls)
         assert (turn.task, turn.answer) == (QUESTION, ANSWER)
         assert [(call.name, call.is_error) for call in turn.calls] == [
             ("run_sql", True),
@@ -61,15 +63,26 @@ def test_every_recorded_set_up_has_an_agent() -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("protocol", ["grpc", "http/protobuf"])
-@pytest.mark.parametrize("name", SETUPS)
+@pytest.mark.parametrize(
+    ("name", "protocol", "compression"),
+    [
+        *((name, protocol, "") for name in SETUPS for protocol in ("grpc", "http/protobuf")),
+        *(("pydantic-ai", protocol, "gzip") for protocol in ("grpc", "http/protobuf")),
+        # No exporter in Python writes JSON.
+        ("vercel-ai-6", "http/json", "gzip"),
+    ],
+)
 def test_what_its_runs_taught_is_found(
-    tmp_path: Path, name: str, protocol: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, name: str, protocol: str, compression: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Runs that name no conversation count as one, of which nothing is told."""
     monkeypatch.setattr(moves, "SILENT_FRACTION", 0.0)
+    # How long it takes until it is told is for others to test.
+    monkeypatch.setattr(moves, "MOST_AN_HOUR", 1_000)
     with scripted(in_order) as model, takes_spans(tmp_path, telemetry__settle_s="1") as server:
-        assert run(SETUPS[name], destination(server, protocol), model, tmp_path) == [ANSWER] * len(CONVERSATIONS)
+        more = {"OTEL_EXPORTER_OTLP_COMPRESSION": compression} if compression else {}
+        said = run(SETUPS[name], destination(server, protocol), model, tmp_path, **more)
+        assert said == [ANSWER] * len(CONVERSATIONS)
         check(recorded(server.address, ended=len(CONVERSATIONS)))
         until(lambda: learned(server), lambda count: count == len(CONVERSATIONS))
         if SETUPS[name].has_conversations:

@@ -1,9 +1,10 @@
 """Exports over gRPC and HTTP become recorded turns: those of seven set-ups, in any order, in pieces and twice."""
 
 import gzip
+import hashlib
 import json
 import random
-import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import grpc
@@ -14,7 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 
 from tests.telemetry_in.captures import ANSWER, EXPECTED, QUESTION, export_of, raw_messages
-from tests.telemetry_in.made import request_of
+from tests.telemetry_in.made import MadeCall, SpanMessage, request_of, run_of
 from tests.telemetry_in.received import RecordedTurn, as_json, export, post, recorded, takes_spans
 
 
@@ -47,10 +48,58 @@ def test_seven_set_ups_in_pieces_and_twice_in_any_order(tmp_path: Path) -> None:
         assert set(turns) == set(EXPECTED)
         for name, turn in turns.items():
             check(name, turn)
-        # All of it once more, after the turns were made: nothing comes of it.
+        # All of it once more, after the turns were made: nothing comes of it, also once another trace is a turn.
         export(server.address, request_of(sent))
-        time.sleep(1.0)  # the trace is looked at again meanwhile
-        assert len(recorded(server.address, ended=len(EXPECTED))) == len(EXPECTED)
+        export(server.address, request_of(run_of("marker", (MadeCall("sql", "SELECT 1", "1"),), conversation="m")))
+        assert len(recorded(server.address, ended=len(EXPECTED) + 1)) == len(EXPECTED) + 1
+
+
+def in_a_trace_of_its_own(spans: Sequence[SpanMessage], number: int) -> list[SpanMessage]:
+    """The spans with the trace id that they have in a shuffle."""
+    found = []
+    for span in spans:
+        one = SpanMessage()
+        one.CopyFrom(span)
+        one.trace_id = hashlib.blake2b(span.trace_id + number.to_bytes(4, "big"), digest_size=16).digest()
+        found.append(one)
+    return found
+
+
+@pytest.mark.parametrize(
+    "shuffles",
+    [
+        pytest.param(10, marks=pytest.mark.slow("1,500 spans are sent")),
+        pytest.param(200, marks=[pytest.mark.long, pytest.mark.timeout(900)]),
+    ],
+)
+def test_any_order_in_pieces_by_the_whole_path(shuffles: int, tmp_path: Path) -> None:
+    """Each set-up in so many shuffles, half of its spans twice, in exports of a chance size that hold spans of several
+    runs: from the exporter's call to the turn on record. Seen to fail when the spans of a turn are left in the order in
+    which they came."""
+    order = random.Random(24)
+    runs = {
+        (name, number): in_a_trace_of_its_own(raw_messages(name), number)
+        for name in EXPECTED
+        for number in range(shuffles)
+    }
+    names = {spans[-1].trace_id.hex(): name for (name, _), spans in runs.items()}
+    assert len(names) == len(EXPECTED) * shuffles
+    made = 0
+    with takes_spans(tmp_path, telemetry__settle_s="10") as server:
+        # Runs that are in the air at once: a few of each set-up, so that none is quiet for ten seconds meanwhile.
+        for start in range(0, shuffles, 5):
+            group = [runs[name, number] for name in EXPECTED for number in range(start, start + 5)]
+            sent = [span for spans in group for span in (*spans, *order.sample(spans, len(spans) // 2))]
+            order.shuffle(sent)
+            while sent:
+                size = order.randint(1, 60)
+                batch, sent = sent[:size], sent[size:]
+                assert export(server.address, request_of(batch)) == ExportTraceServiceResponse()
+            made += len(group)
+        found = recorded(server.address, ended=made, patience_s=300)
+    assert len(found) == made
+    for turn in found:
+        check(names[turn.turn_id.split("-")[1]], turn)
 
 
 @pytest.mark.parametrize(

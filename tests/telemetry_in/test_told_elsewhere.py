@@ -50,6 +50,8 @@ NAMED = (
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SidecarThread]:
     monkeypatch.setattr(moves, "SILENT_FRACTION", 0.0)
+    # How long it takes until it is told is for others to test.
+    monkeypatch.setattr(moves, "MOST_AN_HOUR", 1_000)
     with takes_spans(tmp_path, limits__http_requests_per_second="5000") as running:
         yield running
 

@@ -11,9 +11,10 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.http.hooks.projects import project_of
 from sidemirror_server.memory.recoveries import moves
+from tests.faults.clocks import Moved
 from tests.http.sidecars import token_of
 from tests.telemetry_in.agents.shell import ANSWER, AT_A_LOSS, BAD, FAILURE, GOOD, LOOK_UP
-from tests.telemetry_in.received import recorded, takes_spans, until
+from tests.telemetry_in.received import HOUR_S, recorded, takes_spans, until
 from tests.telemetry_in.scripted import Called, Script, scripted
 from tests.telemetry_in.setups import WITH_TEXTS, Destination, Setup, run
 from tests.wire.sidecar import SidecarThread
@@ -95,12 +96,14 @@ def wait_until_learned(server: SidecarThread, project_id: str, tries: int) -> No
 def test_the_first_run_after_enough_conversations_is_told(
     tmp_path: Path, setup: Setup, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After one conversation less it is not told. Seen to fail when spans do not arrive."""
+    """In the third hour, since two tries an hour count where nobody has a token. After one conversation less it is not
+    told. Seen to fail when spans do not arrive."""
     monkeypatch.setattr(moves, "SILENT_FRACTION", 0.0)
+    clock = Moved()
     work = tmp_path / "shop"
     work.mkdir()
     project_id = project_of(str(work))
-    with takes_spans(tmp_path, limits__http_requests_per_second="5000") as server:
+    with takes_spans(tmp_path, clock=clock, limits__http_requests_per_second="5000") as server:
         token, door = token_of(server.folder / "data"), f"http://127.0.0.1:{server.http_port}"
         headers = f"authorization=Bearer%20{token},sidemirror-tenant=default,sidemirror-project={project_id}"
         to = Destination(f"http://127.0.0.1:{server.port}", headers=headers)
@@ -112,7 +115,8 @@ def test_the_first_run_after_enough_conversations_is_told(
                 return run(setup, to, model, tmp_path, CONVERSATIONS=" ".join(conversations), **mcp, **attached)
 
         taught = 0
-        for conversations in (("c1", "c2", "c3", "c4"), ("c5",)):
+        for conversations in (("c1", "c2"), ("c3", "c4"), ("c5",)):
+            clock.advance(HOUR_S)
             assert told(server, project_id) == []
             assert runs(knows, *conversations) == [ANSWER] * len(conversations)
             taught += len(conversations)

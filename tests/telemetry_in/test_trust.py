@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import operator
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import grpc
@@ -14,10 +16,13 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.recoveries import moves
 from sidemirror_server.trace.receipts import NAMED
+from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE
+from tests.faults.clocks import Moved
 from tests.memory.recovering import FAILURE, SENTENCE, UNTOLD, found_by, live_through, observed
 from tests.memory.steering import STEERING_TEXTS
 from tests.telemetry_in.made import ERROR, MadeCall, SpanMessage, request_of, run_of
-from tests.telemetry_in.received import export, post, recorded, takes_spans, until
+from tests.telemetry_in.received import HOUR_S, export, post, recorded, takes_spans, until
+from tests.wire.access import entry, write_access
 from tests.wire.sidecar import SidecarThread
 
 pytestmark = pytest.mark.slow("turns are made and learned from, hundreds in one test")
@@ -45,12 +50,12 @@ def send(server: SidecarThread, conversations: Sequence[str], calls: Sequence[Ma
     until(lambda: rows(server), lambda count: count >= before + len(conversations))
 
 
-def rows(server: SidecarThread) -> int:
-    return asyncio.run(observed(server.address)).observation_count
+def rows(server: SidecarThread, token: str = "") -> int:
+    return asyncio.run(observed(server.address, token)).observation_count
 
 
-def told(server: SidecarThread) -> pb.FindRecoveriesResponse:
-    return asyncio.run(found_by(server.address))
+def told(server: SidecarThread, token: str = "") -> pb.FindRecoveriesResponse:
+    return asyncio.run(found_by(server.address, token))
 
 
 def texts_of(answer: pb.FindRecoveriesResponse) -> list[str]:
@@ -58,10 +63,22 @@ def texts_of(answer: pb.FindRecoveriesResponse) -> list[str]:
 
 
 def test_what_conversations_repaired_is_told_with_its_label(tmp_path: Path) -> None:
-    with takes_spans(tmp_path) as server:
-        send(server, ["a", "b", "c", "d"])
+    """Without a token in the third hour, after the fifth try that counts. Seen to fail when spans that name other
+    conversations are other senders: five of them in one export were told at once."""
+    clock = Moved()
+    with takes_spans(tmp_path, clock=clock) as server:
+        send(server, ["a", "b", "c", "d", "e"])
         assert texts_of(told(server)) == []
-        send(server, ["e"])
+        (move,) = asyncio.run(observed(server.address)).moves
+        assert (move.tries, move.is_told) == (2, False)
+        assert move.reason.endswith(
+            "3 more do not count, since of one session or token 2 a day do, and without a token 2 an hour of all"
+        )
+        clock.advance(HOUR_S)
+        send(server, ["f", "g"])
+        assert texts_of(told(server)) == []
+        clock.advance(HOUR_S)
+        send(server, ["h"])
         answer = told(server)
         assert texts_of(answer) == [f"In 5 of 5 {SENTENCE}"]
         assert [item.origin for item in answer.block.items] == [common_pb2.ORIGIN_TOOL]
@@ -70,21 +87,66 @@ def test_what_conversations_repaired_is_told_with_its_label(tmp_path: Path) -> N
         assert move.reason.startswith("only telemetry tells of it: it passes the gates: by its last 20 tries")
 
 
-def test_the_doors_own_token_is_nobody(tmp_path: Path) -> None:
-    """All senders over HTTP have it, so that the daily bound of an identity is that of a conversation."""
+def invented(name: str, count: int, hours: int = 0) -> list[SpanMessage]:
+    """Runs of as many conversations; `hours`: spread over them."""
+    spans: list[SpanMessage] = []
+    for number in range(count):
+        run = run_of(f"{name} {number}", REPAIRED, conversation=f"{name} {number}")
+        for one in run:
+            moved_ns = int(hours * HOUR_S * 1e9) * number // count
+            one.start_time_unix_nano -= moved_ns
+            one.end_time_unix_nano -= moved_ns
+        spans += run
+    return spans
+
+
+@pytest.mark.parametrize("hours", [0, 23])
+def test_one_export_of_invented_conversations_teaches_nothing_that_is_told(hours: int, tmp_path: Path) -> None:
+    """Whatever times their spans have. Seen to fail when a conversation is a sender, and when the hour is that which
+    spans say."""
     with takes_spans(tmp_path) as server:
-        runs = [run_of(f"over HTTP {name}", REPAIRED, conversation=name) for name in "abcde"]
-        body = request_of([one for run in runs for one in run]).SerializeToString()
-        assert post(server, body)[0] == 200
-        until(lambda: rows(server), lambda count: count == len(runs))
+        export(server.address, request_of(invented("forged", 20, hours)))
+        until(lambda: rows(server), lambda count: count == 20)
+        time.sleep(1.1)  # what is told is counted anew after a second
+        assert texts_of(told(server)) == []
+
+
+def test_the_doors_own_token_is_nobody(tmp_path: Path) -> None:
+    """All senders over HTTP have it, so that the bound is that of spans without a token."""
+    clock = Moved()
+    with takes_spans(tmp_path, clock=clock) as server:
+        for hour, count in enumerate((5, 2, 1)):
+            before = rows(server)
+            body = request_of(invented(f"by HTTP {hour}", count)).SerializeToString()
+            assert texts_of(told(server)) == []
+            assert post(server, body)[0] == 200
+            until(partial(rows, server), partial(operator.eq, before + count))
+            clock.advance(HOUR_S)
         assert texts_of(told(server)) == [f"In 5 of 5 {SENTENCE}"]
+
+
+def test_agents_with_tokens_of_their_own_teach_in_an_hour(tmp_path: Path) -> None:
+    """Each token counts for itself, two tries a day: one alone teaches nothing in a day, whatever conversations it
+    names."""
+    tokens = {name: digit * 64 for name, digit in (("first", "1"), ("second", "2"), ("third", "3"))}
+    scope = (DEFAULT_SCOPE.tenant_id, DEFAULT_SCOPE.project_id)
+    access = write_access(tmp_path / "access.json", [entry(name, token, scope) for name, token in tokens.items()])
+    with takes_spans(tmp_path, access_file=str(access)) as server:
+        for number, (name, token) in enumerate(tokens.items(), start=1):
+            export(server.address, request_of(invented(name, 4)), token=token)
+            until(partial(rows, server, token), partial(operator.eq, 4 * number))
+            time.sleep(1.1)  # what is told is counted anew after a second
+            assert texts_of(told(server, token)) == ([f"In 6 of 6 {SENTENCE}"] if number == len(tokens) else [])
 
 
 @pytest.mark.parametrize("conversation", ["", "one"], ids=["without a conversation", "of one conversation"])
 def test_forged_runs_teach_nothing_that_is_told(tmp_path: Path, conversation: str) -> None:
     """Of one conversation seen to fail when it is enough that one session and one conversation show it, on one day."""
-    with takes_spans(tmp_path) as server:
-        send(server, [conversation] * 20)
+    clock = Moved()
+    with takes_spans(tmp_path, clock=clock) as server:
+        for _ in range(4):
+            send(server, [conversation] * 5)
+            clock.advance(HOUR_S)
         assert texts_of(told(server)) == []
 
 

@@ -51,11 +51,11 @@ class Certificates:
         self.ca = folder / "ca.pem"
         self.authority.cert_pem.write_to_path(str(self.ca))
         self.certificate, self.key = folder / "tls.crt", folder / "tls.key"
-        self.issue(name)
+        self.issue(name, "localhost", "127.0.0.1")
 
-    def issue(self, name: str = "sidecar.test") -> None:
-        """A new certificate in place of the server's."""
-        issued = self.authority.issue_cert(name, "localhost", "127.0.0.1")
+    def issue(self, *names: str) -> None:
+        """A new certificate in place of the server's, for these names."""
+        issued = self.authority.issue_cert(*names)
         self.certificate.write_bytes(b"".join(blob.bytes() for blob in issued.cert_chain_pems))
         self.key.touch(mode=0o600)
         self.key.write_bytes(issued.private_key_pem.bytes())

@@ -1,6 +1,7 @@
 """The process beside the server: what ends it is refused, and whoever asks next is answered."""
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from sidemirror_server.rpc.boundary import child_process
 from sidemirror_server.rpc.boundary.child_process import ChildProcess, FatalQuestion
 from sidemirror_server.rpc.otlp.decoder import SpanDecoder
+from tests.faults.waiting import until
 from tests.telemetry_in.captures import export_of
 from tests.telemetry_in.made import request_of
 from tests.telemetry_in.received import export, post, takes_spans
@@ -49,6 +51,37 @@ async def test_a_question_that_takes_too_long_is_refused_at_once(
         with pytest.raises(FatalQuestion):
             await child.ask(b"next")
         assert len(begun) == 1
+    finally:
+        await child.close()
+
+
+async def test_the_question_of_a_caller_that_has_left_is_not_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exporters leave after ten seconds and send again. Seen to fail when a question is a task before its turn comes:
+    each of them was held in memory and answered, and those of nobody grew without a bound."""
+    asked: list[bytes] = []
+    may_answer = threading.Event()
+    answered = child_process._asked
+
+    def counted(process: Any, question: bytes) -> bytes:
+        asked.append(question)
+        may_answer.wait(30)
+        return answered(process, question)
+
+    monkeypatch.setattr(child_process, "_asked", counted)
+    child = ChildProcess("tests.wire.fatal_child", str(tmp_path / "seen").encode())
+    try:
+        first = asyncio.create_task(child.ask(b"first"))
+        await until(lambda: bool(asked))
+        for number in range(20):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(child.ask(b"%d" % number), 0.01)
+        first.cancel()
+        last = asyncio.create_task(child.ask(b"last"))
+        may_answer.set()
+        assert await last == b"LAST"
+        assert asked == [b"first", b"last"]
     finally:
         await child.close()
 

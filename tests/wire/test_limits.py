@@ -53,6 +53,7 @@ def test_the_defaults() -> None:
         agent_calls=0,
         agent_streams=0,
         agent_bytes_per_second=0,
+        agent_waiting_bytes=0,
         project_backlog_bytes=0,
     )
 

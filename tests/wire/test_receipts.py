@@ -239,3 +239,21 @@ async def test_the_backlog(memory: tuple[Running, Stub]) -> None:
         assert (waiting.kind, waiting.waiting_count) == ("erasure", 1)
         other = sidecar_pb2.GetServerInfoRequest(project_id="other")
         assert not (await stub.GetServerInfo(other, timeout=60)).backlog
+
+
+@pytest.mark.parametrize(("mode", "reason"), [("on", pb.HELD_BACK_REASON_DRAW), ("shadow", pb.HELD_BACK_REASON_SHADOW)])
+async def test_what_an_agent_asks_for_says_why_it_was_held_back(
+    tmp_path: Path, mode: str, reason: pb.HeldBackReason
+) -> None:
+    """By the draw or the mode of the sidecar that answered. Seen to fail when only the turn's mode was looked at."""
+    async with running(tmp_path, advice__mode=mode) as served, channel(served.address) as connection:
+        stub: Stub = ReflectiveMemoryServiceStub(connection)
+        await stub.StoreReflection(pb.StoreReflectionRequest(result=LESSON), timeout=60)
+        for number in range(12):
+            build = pb.BuildMemoryContextRequest(
+                task="Count the orders", request_id=f"r{number}", holdout_fraction=0.9 if mode == "on" else 0
+            )
+            await stub.BuildMemoryContext(build, timeout=60)
+        items = [item for one in await receipts(stub) for item in one.items]
+    assert {item.held_back_reason for item in items if item.is_held_back} == {reason}
+    assert not any(item.held_back_reason for item in items if not item.is_held_back)

@@ -27,7 +27,7 @@ from tests.memory.recovering import (
     session,
     until_observed,
 )
-from tests.wire.calls import called, failed, refusal_of, returned
+from tests.wire.calls import called, failed, finished, refusal_of, returned
 
 
 @pytest.fixture
@@ -70,6 +70,34 @@ async def test_a_turn_says_what_followed_its_advice(lived: Running) -> None:
     assert (after.signature, after.failure_event_id) == (SIGNATURE, "s6-call")
     assert (after.has_attempt, after.worked, after.followed, after.attempt_turn_id) == (True, True, True, "")
     assert {after.advised_recovery_id, after.recovery_id} == {advice.advice.block.items[0].id}
+
+
+async def test_a_try_that_worked_in_a_turn_that_failed_says_so(tmp_path: Path) -> None:
+    """It counts as one that did not work, and nobody takes it for a call that failed. Seen to fail when only `worked`
+    was told."""
+    async with running(tmp_path) as served:
+        async with connected(served.address) as stub:
+            await stub.StartTurn(thinking_pb.StartTurnRequest(turn_id="lost", session_id="lost"), timeout=60)
+            events = [called("sql", "SELECT count(*) FROM orders", "a", "lost-call"), failed(FAILURE, "a")]
+            report = thinking_pb.ReportEventsRequest(turn_id="lost", events=events)
+            await stub.ReportEvents(report, timeout=60)
+            async with asyncio.timeout(60):
+                while len((await turn_of(served, "lost")).entries) < 5:  # noqa: ASYNC110 - asked over the wire
+                    await asyncio.sleep(0.05)
+            events = [
+                *(called("sql", "SHOW TABLES", "b"), returned("orders_2026, customers", "b")),
+                *(called("sql", "SELECT count(*) FROM orders_2026", "c"), returned("17", "c"), finished(outcome=2)),
+            ]
+            report = thinking_pb.ReportEventsRequest(turn_id="lost", events=events)
+            await stub.ReportEvents(report, timeout=60)
+        await until_observed(served.address, 1)
+        (after,) = (await turn_of(served, "lost")).follow_ups
+        request = pb.ListRecoveriesRequest(signature=SIGNATURE, include_observations=True)
+        async with channel(served.address) as connection:
+            (seen,) = (await memory(connection).ListRecoveries(request, timeout=60)).signatures
+    (row,) = seen.observations
+    assert (after.worked, after.turn_failed, after.has_attempt) == (False, True, True)
+    assert (row.worked, row.turn_failed, row.is_uncounted) == (False, True, False)
 
 
 async def test_silence_names_the_gate_with_its_numbers(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from sidemirror_server.rpc.boundary import refusals
 from sidemirror_server.rpc.boundary.refusals import Refusals, host_of
 from sidemirror_server.rpc.listening import server as listening
 from sidemirror_server.vocabulary.clock import SystemClock
+from sidemirror_server.vocabulary.scope import Scope
 from tests.wire.access import ACME, EXPIRED, UNKNOWN, bearer, write_access
 from tests.wire.sidecar import PATIENCE_S, SidecarThread, sidecar
 from tests.wire.waiting import until
@@ -152,12 +153,14 @@ def test_a_call_that_fails_again_and_again_leaves_few_lines(caplog: pytest.LogCa
     async def tell() -> None:
         told = Refusals(SystemClock())
         for _ in range(50):
-            told.tell_failure("a/B", ValueError("a defect"))
+            told.tell_failure("a/B", ValueError("a defect"), Scope("acme", "shop"), token="checkout")
         told.tell_failure("a/C", ValueError("another one"))
         told.close()
 
     asyncio.run(tell())
     assert [line["method"] for line in lines(caplog, "call_failed")] == ["a/B"] * 20 + ["a/C"]
+    first = lines(caplog, "call_failed")[0]
+    assert (first["tenant_id"], first["project_id"], first["token"]) == ("acme", "shop", "checkout")
     (more,) = lines(caplog, "more_calls_failed")
     assert (more["count"], more["methods"]) == (30, {"a/B": 30})
 

@@ -1,14 +1,16 @@
 """In shadow mode nothing is told, and what would have been told is kept with what happened then."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf.duration_pb2 import Duration
 
+from sidemirror.v1 import common_pb2, sidecar_pb2, sidecar_pb2_grpc
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror.v1 import sidecar_pb2, sidecar_pb2_grpc
 from sidemirror.v1 import thinking_pb2 as thinking_pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.rpc.thinking.directives import is_sent
@@ -86,6 +88,7 @@ async def test_its_receipts_say_that_nothing_was_shown(lived: Running) -> None:
     assert places == {pb.RECEIPT_PLACE_PLAN, pb.RECEIPT_PLACE_ADVICE}
     for receipt in listed.receipts:
         assert {item.is_held_back for item in receipt.items} == {True}
+        assert {item.held_back_reason for item in receipt.items} == {pb.HELD_BACK_REASON_SHADOW}
         ids = [item.id for item in receipt.items]
         assert len(set(ids)) == len(ids)
 
@@ -177,3 +180,36 @@ async def test_the_list_of_turns_says_which_began_in_shadow_mode(tmp_path: Path)
         await served.stub.StartTurn(thinking_pb.StartTurnRequest(turn_id="told"), timeout=60)
         listed = await served.stub.ListTurns(thinking_pb.ListTurnsRequest(), timeout=60)
     assert {turn.turn_id: turn.is_shadow for turn in listed.turns} == {"shadowed": True, "told": False}
+
+
+@pytest.mark.parametrize("mode", ["on", "shadow"])
+async def test_what_a_turn_was_told_beside_lessons_is_counted(tmp_path: Path, mode: str) -> None:
+    """Nudges, reflections and critiques that were told, and none that shadow mode kept. Seen to fail while lessons
+    alone were counted."""
+    async with running(tmp_path, advice__mode=mode) as served:
+        start = thinking_pb.StartTurnRequest(
+            turn_id="t",
+            session_id="s",
+            task="Count the orders",
+            config=MEDIUM,
+            reflection_mode=thinking_pb.REFLECTION_MODE_AUTO,
+            critique_mode=common_pb2.CRITIQUE_MODE_ALWAYS,
+        )
+        await served.stub.StartTurn(start, timeout=60)
+        for again in range(4):
+            await fails(served.stub, "t", again, "SELECT 1 FROM orders")
+        drafted = thinking_pb.TurnEvent(response_drafted=thinking_pb.ResponseDrafted(text="There are 3 open orders."))
+        report = thinking_pb.ReportEventsRequest(turn_id="t", events=[drafted], wait=Duration(seconds=20))
+        await served.stub.ReportEvents(report, timeout=60)
+        record = await recorded(served, "t")
+        (turn,) = (await served.stub.ListTurns(thinking_pb.ListTurnsRequest(), timeout=60)).turns
+    kinds = Counter(one.WhichOneof("kind") for one in record if not one.is_shadow)
+    kept = {one.WhichOneof("kind") for one in record if one.is_shadow}
+    reflected = sum(one.reflection.status == common_pb2.RESULT_STATUS_OK for one in record if not one.is_shadow)
+    judged = sum(one.critique.status == common_pb2.RESULT_STATUS_OK for one in record if not one.is_shadow)
+    assert (turn.nudge_count, turn.reflection_count, turn.critique_count) == (kinds["nudge"], reflected, judged)
+    if mode == "on":
+        assert min(turn.nudge_count, turn.reflection_count, turn.critique_count) > 0
+    else:
+        assert {"nudge", "reflection", "critique"} <= kept
+        assert (turn.nudge_count, turn.reflection_count, turn.critique_count) == (0, 0, 0)

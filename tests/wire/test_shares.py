@@ -1,6 +1,7 @@
 """What one agent may take of a sidecar that many share: its limits are its own, and its neighbours notice nothing."""
 
 import asyncio
+import itertools
 import time
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,40 @@ async def test_a_flood_waits_and_its_neighbour_does_not(tmp_path: Path) -> None:
     assert neighbour_s < flood_s / 2
 
 
+async def test_a_message_for_which_there_is_no_room_is_refused(tmp_path: Path) -> None:
+    """By the limit's name, while another one of its agent waits: the first large message uses up 18 s of the share, and
+    by then all streams are read from. Seen to fail when it waits all the same."""
+    given = settings(tmp_path, agent_bytes_per_second=163_840, agent_waiting_bytes=300_000)
+    async with running(tmp_path, **given) as served, grpc.aio.insecure_channel(served.address) as channel:
+        stub = ThinkingServiceStub(channel)
+        streams = [stub.RunTurn(metadata=bearer(ACME)) for _ in range(4)]
+
+        async def hears(stream: Any, received: int) -> str:
+            """Empty once so many events are received; the limit's name if the stream is refused."""
+            try:
+                while isinstance(response := await stream.read(), pb.RunTurnResponse):
+                    if any(directive.ack.received == received for directive in response.directives):
+                        return ""
+                return str((await stream.code()).name)
+            except grpc.aio.AioRpcError as error:
+                return told(error)[0]
+
+        for stream in streams:
+            await stream.write(pb.RunTurnRequest(tenant_id="acme", events=[started()]))
+        assert [await hears(stream, 1) for stream in streams] == [""] * 4
+        await streams[0].write(pb.RunTurnRequest(events=[said("x" * 200_000)] * 15))
+        assert await hears(streams[0], 16) == ""
+        for stream in streams[1:]:
+            await stream.write(pb.RunTurnRequest(events=[said("x" * 200_000)]))
+        waiting = [asyncio.create_task(hears(stream, 2)) for stream in streams[1:]]
+        refused = [await one for one in itertools.islice(asyncio.as_completed(waiting, timeout=15), 2)]
+        assert refused == ["agent_waiting_bytes"] * 2
+        assert sum(not one.done() for one in waiting) == 1
+        for stream in streams:
+            stream.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+
 async def test_events_cost_in_whatever_messages_they_come(tmp_path: Path) -> None:
     """As many events a second are the agent's in messages of ten: 200 take more than a second at 640 KiB. Seen to fail
     when bytes alone are counted."""
@@ -153,6 +188,21 @@ async def test_an_agent_that_is_held_back_is_named(caplog: pytest.LogCaptureFixt
     minute(0.0)
     assert told() == ["agent_held_back", "agent_not_held_back"]
     assert account.told().held_back == ()
+
+
+def test_agents_that_wait_for_a_moment_are_not_held_back() -> None:
+    """Two hundred of them, whose waits together are longer than one agent's that is. Seen to fail when waits are summed
+    over agents, and when those of long ago count."""
+    clock = SetClock()
+    account = Traffic(clock)
+    clock.advance(60.0)
+    for number in range(200):
+        account.waited(f"agent-{number}", 1.0)
+    assert account.held_back_count() == 0
+    account.waited("agent-7", 35.0)
+    assert account.held_back_count() == 1
+    clock.advance(61.0)
+    assert account.held_back_count() == 0
 
 
 async def test_who_is_held_back_is_told_to_whoever_may_see_all(tmp_path: Path) -> None:
@@ -213,6 +263,38 @@ async def test_messages_that_wait_side_by_side_pass_one_after_the_other() -> Non
         await asyncio.wait_for(share.pace(1, "S"), 0.01)
     clock.advance(2)
     await asyncio.wait_for(share.pace(1, "S"), 5)
+
+
+async def test_what_waits_in_memory_is_bounded() -> None:
+    """From half on no stream is read from; one that was read from already is refused at the whole. Seen to fail when
+    nothing is counted, and when what has had its turn stays counted."""
+    limits = AgentLimits(agent_bytes_per_second=100_000, agent_waiting_bytes=50_000)
+    share = Shares(limits, SystemClock(), traffic()).of(TOKEN)
+    assert share is not None
+    await share.pace(105_000, "S")
+    alone = asyncio.create_task(share.pace(60_000, "S"))
+    await asyncio.sleep(0)
+    with pytest.raises(LimitReached) as refused:
+        await share.pace(1, "S")
+    assert (refused.value.limit, refused.value.value, refused.value.passes) == ("agent_waiting_bytes", 50_000, True)
+    reads = asyncio.create_task(share.room())
+    await asyncio.sleep(0)
+    assert not reads.done(), "a stream is read from while more than half waits"
+    await alone
+    await asyncio.wait_for(reads, 5)
+    small = [asyncio.create_task(share.pace(12_000, "S")) for _ in range(2)]
+    await asyncio.sleep(0)
+    await asyncio.wait_for(share.room(), 0.1)
+    for task in small:
+        task.cancel()
+    await asyncio.gather(*small, return_exceptions=True)
+    # None of the cancelled ones is counted, so that there is room for one message, and for no second one.
+    again = [asyncio.create_task(share.pace(30_000, "S")) for _ in range(2)]
+    done, waits = await asyncio.wait(again, timeout=0.2)
+    assert [type(task.exception()) for task in done] == [LimitReached]
+    for task in waits:
+        task.cancel()
+    await asyncio.gather(*waits, return_exceptions=True)
 
 
 def test_whoever_has_no_token_of_its_own_has_no_share() -> None:

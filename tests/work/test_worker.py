@@ -14,10 +14,13 @@ from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.ids import JobId
-from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves, serves_listed
+from sidemirror_server.work.bounded_queue import Bounded
 from sidemirror_server.work.queue import Job, JobState, NewJob, Work
+from sidemirror_server.work.rotation import Rotation
 from sidemirror_server.work.worker import ClaimedJob, Handler, Hopeless, NotNow, Pace, Worker
 from tests.adapters.sqlite_store import sqlite_database
+from tests.faults.waiting import until
 
 SCOPE = Scope("acme", "shop")
 T0 = 1_700_000_000_000_000
@@ -364,3 +367,60 @@ async def test_what_an_error_says_is_not_in_the_log(work: SqliteWork, caplog: py
     assert line["place"].startswith(f"{__file__}:")
     said = "".join(JsonLines().format(record) for record in caplog.records)
     assert "canary" not in said
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+async def test_scopes_take_turns(concurrency: int, work: SqliteWork) -> None:
+    """One has a hundred jobs, due before the three of the others. Seen to fail when a claim is by due time alone."""
+    order: list[Scope] = []
+
+    async def handle(claimed: ClaimedJob) -> bytes:
+        order.append(claimed.job.scope)
+        await asyncio.sleep(0)
+        if claimed.job.job_id == "b0" and claimed.job.attempts == 1:
+            raise RuntimeError("once more")
+        return b""
+
+    loud, quiet, other = Scope("t", "loud"), Scope("t", "quiet"), Scope("u", "other")
+    rotation, clock = Rotation(), SystemClock()
+    now_us = clock.now_us()
+    jobs = [(loud, f"a{number}") for number in range(100)]
+    jobs += [(quiet, "b0"), (quiet, "b1"), (other, "c0")]
+    bounded = Bounded(work, 1_000, clock, rotation)
+    for number, (scope, job_id) in enumerate(jobs):
+        await bounded.put(scope, NewJob(JobId(job_id), "kind", b"", 3, now_us - 1_000 + number), now_us - 1_000)
+    pace = Pace(poll_s=0.01, concurrency=concurrency, retry_s=0.001)
+    worker = Worker(work, {"kind": handle}, clock, random.Random(1), "w", pace, rotation=rotation)
+    running = asyncio.create_task(worker.run())
+    await until(lambda: len(order) == len(jobs) + 1)
+    running.cancel()
+    await asyncio.wait([running])
+    assert order.count(quiet) == 3
+    # Each has one job in the first round, and one in each that follows.
+    assert {quiet, other} <= set(order[: 3 + concurrency])
+    assert order[: 9 + 3 * concurrency].count(quiet) >= 2
+    assert max(place for place, scope in enumerate(order) if scope == quiet) < 60
+
+
+async def test_a_scope_that_is_not_served_gets_no_turn(work: SqliteWork) -> None:
+    """Its jobs are another sidecar's. Seen to fail when a turn is claimed for whoever is expected."""
+    mine, theirs = Scope("t", "p"), Scope("u", "p")
+    rotation = Rotation()
+    ran: list[Scope] = []
+
+    async def handle(claimed: ClaimedJob) -> bytes:
+        ran.append(claimed.job.scope)
+        return b""
+
+    for scope in (theirs, mine, Scope("t", "q")):
+        rotation.expect(scope)
+    for scope in (mine, theirs):
+        await work.put(scope, NewJob(JobId("j"), "kind", b"", 3), T0)
+    serves = serves_listed("t/*")
+    worker = Worker(work, {"kind": handle}, SetClock(), random.Random(1), "w", Pace(), serves, rotation)
+    assert await worker.look()
+    await until(lambda: ran == [mine])
+    assert not await worker.look()
+    kept = await work.get(theirs, JobId("j"))
+    assert kept is not None
+    assert kept.state is JobState.QUEUED

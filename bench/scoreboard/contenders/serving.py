@@ -14,6 +14,8 @@ from typing import Any
 
 K = 5
 """How many memories an agent is given."""
+AT_A_FAILURE = 1
+"""How many episodes it is given when a call fails: the nearest of those that went well."""
 
 
 class Cannot(Exception):  # an answer, not a fault

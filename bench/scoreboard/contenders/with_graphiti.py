@@ -24,8 +24,9 @@ from graphiti_core.errors import EdgeNotFoundError, GroupsEdgesNotFoundError
 from graphiti_core.graph_queries import get_fulltext_indices
 from graphiti_core.nodes import EntityNode
 from graphiti_core.search.search_config_recipes import EDGE_HYBRID_SEARCH_RRF
+from graphiti_core.search.search_filters import SearchFilters
 from graphiti_core.utils.maintenance.graph_data_operations import clear_data
-from serving import Cannot, Embedding, K, serve, transcript
+from serving import AT_A_FAILURE, Cannot, Embedding, K, serve, transcript
 
 _SPACE = uuid.UUID("9c0a9c0e-0f0b-4d0c-8d57-6d5f0c8a3a11")
 
@@ -36,7 +37,7 @@ class Graphiti:
         folder.mkdir(exist_ok=True)
         is_new = not (folder / "graph.kuzu").exists()
         self._run = asyncio.Runner().run
-        self._driver = KuzuDriver(str(folder / "graph.kuzu"))
+        self._driver = KuzuDriver(str(folder / "graph.kuzu"), max_concurrent_queries=4)
         model = OpenAIEmbedderConfig(embedding_model=embedding.name, base_url=embedding.url, api_key="none")
         self._embedder = OpenAIEmbedder(model)
         self._graph = Graph(graph_driver=self._driver, embedder=self._embedder)
@@ -45,10 +46,10 @@ class Graphiti:
         for query in ("INSTALL FTS", "LOAD FTS", *(get_fulltext_indices(self._driver.provider) if is_new else ())):
             self._run(self._driver.execute_query(query))
 
-    def keep(self, user: str, texts: list[str]) -> list[str]:
-        return list(self._run(self._keep(_group(user), texts)))
+    def keep(self, user: str, texts: list[str], kind: str = "LEARNED") -> list[str]:
+        return list(self._run(self._keep(_group(user), texts, kind)))
 
-    async def _keep(self, group: str, texts: list[str]) -> list[str]:
+    async def _keep(self, group: str, texts: list[str], kind: str) -> list[str]:
         now = datetime.now(UTC)
         ends = [str(uuid.uuid5(_SPACE, f"{group} {name}")) for name in ("agent", "work")]
         for node in ends if group not in self._users else ():
@@ -59,15 +60,16 @@ class Graphiti:
         for one, text, vector in zip(ids, texts, await self._embedder.create_batch(texts), strict=True):
             await EntityEdge(
                 uuid=one, group_id=group, source_node_uuid=ends[0], target_node_uuid=ends[1],
-                name="LEARNED", fact=text, fact_embedding=vector, created_at=now, valid_at=now,
+                name=kind, fact=text, fact_embedding=vector, created_at=now, valid_at=now,
             ).save(self._driver)  # fmt: skip
         return ids
 
-    def find(self, user: str, text: str, k: int) -> list[list[str]]:
+    def find(self, user: str, text: str, k: int, kinds: list[str] | None = None) -> list[list[str]]:
         config = EDGE_HYBRID_SEARCH_RRF.model_copy(update={"limit": k}, deep=True)
         if config.edge_config is not None:
             config.edge_config.sim_min_score = 0.0  # its 0.6 leaves out most of what this sentence model finds
-        found = self._run(self._graph.search_(text, config=config, group_ids=[_group(user)]))
+        only = SearchFilters(edge_types=kinds)
+        found = self._run(self._graph.search_(text, config=config, group_ids=[_group(user)], search_filter=only))
         return [[one.uuid, one.fact] for one in found.edges]
 
     def kept(self, user: str) -> list[str]:
@@ -92,10 +94,11 @@ class Graphiti:
         return "\n".join(text for _, text in self.find(user, task, K))
 
     def live(self, user: str, task: str, steps: list[dict[str, Any]], outcome: str) -> None:
-        self.keep(user, [transcript(task, steps, outcome)])
+        self.keep(user, [transcript(task, steps, outcome)], outcome)
 
     def repair(self, user: str, task: str, step: dict[str, Any]) -> str:
-        return self.told(user, f"{task}\n{step['tool']}({step['arguments']}) -> ERROR {step['result']}")
+        query = f"{task}\n{step['tool']}({step['arguments']}) -> ERROR {step['result']}"
+        return "\n".join(text for _, text in self.find(user, query, AT_A_FAILURE, ["success"]))
 
     def settle(self, **_asked: Any) -> str:
         return ""

@@ -11,7 +11,7 @@ from typing import Any
 
 from langgraph.store.base import PutOp
 from langgraph.store.sqlite import SqliteStore
-from serving import Cannot, Embedding, K, serve, transcript
+from serving import AT_A_FAILURE, Cannot, Embedding, K, serve, transcript
 
 _AT_ONCE, _MOST = 64, 100_000
 
@@ -26,9 +26,9 @@ class LangGraph:
         self._store = SqliteStore(self._connection, index=index)
         self._store.setup()
 
-    def keep(self, user: str, texts: list[str]) -> list[str]:
+    def keep(self, user: str, texts: list[str], outcome: str = "") -> list[str]:
         keys = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
-        puts = [PutOp((user,), key, {"text": text}) for key, text in zip(keys, texts, strict=True)]
+        puts = [PutOp((user,), key, {"text": text, "outcome": outcome}) for key, text in zip(keys, texts, strict=True)]
         for at in range(0, len(puts), _AT_ONCE):
             self._store.batch(puts[at : at + _AT_ONCE])
         return keys
@@ -51,10 +51,12 @@ class LangGraph:
         return "\n".join(text for _, text in self.find(user, task, K))
 
     def live(self, user: str, task: str, steps: list[dict[str, Any]], outcome: str) -> None:
-        self.keep(user, [transcript(task, steps, outcome)])
+        self.keep(user, [transcript(task, steps, outcome)], outcome)
 
     def repair(self, user: str, task: str, step: dict[str, Any]) -> str:
-        return self.told(user, f"{task}\n{step['tool']}({step['arguments']}) -> ERROR {step['result']}")
+        query = f"{task}\n{step['tool']}({step['arguments']}) -> ERROR {step['result']}"
+        found = self._store.search((user,), query=query, filter={"outcome": "success"}, limit=AT_A_FAILURE)
+        return "\n".join(one.value["text"] for one in found)
 
     def settle(self, **_asked: Any) -> str:
         return ""

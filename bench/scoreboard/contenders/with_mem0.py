@@ -1,10 +1,12 @@
 """mem0 in its mode without inference (`infer=False`) with local Qdrant on disk: a user is a `user_id`.
 
-It searches by vectors and by words. For the words it would fetch a model of fastembed; an encoder of ours weighs them
-as BM25 does, so that this half of its search is there too. An episode is kept as one message. The history of changes
-is kept in memory alone: in the file that it would have by default, deleted texts stay.
+It searches by vectors and by words. For the words it would fetch a model of fastembed; an encoder of ours leaves out
+stop words and weighs the others as BM25 does, so that this half of its search is there too. An episode is kept as one
+message. `add` without inference keeps what is there already once more, so it is looked up first. The
+history of changes is kept in memory alone: in the file that it would have by default, deleted texts stay.
 """
 
+import hashlib
 import logging
 import os
 import re
@@ -18,9 +20,17 @@ from typing import Any
 os.environ["MEM0_TELEMETRY"] = "False"
 
 import numpy as np
-from serving import Cannot, Embedding, K, serve, transcript
+from serving import AT_A_FAILURE, Cannot, Embedding, K, serve, transcript
 
 _MEAN_TERMS, _MOST = 28, 100_000
+_STOPPED = frozenset(
+    re.findall(
+        r"\w+",
+        """a about after all an and any are as at be been before but by can could did do does for from had has have he
+        her him his how i if in into is it its me my no not of on or our out she should so than that the their them then
+        there these they this those to up was we were what when where which who why will with would you your""",
+    )
+)
 
 
 class _Words:
@@ -28,7 +38,8 @@ class _Words:
 
     def embed(self, texts: Sequence[str]) -> Iterator[SimpleNamespace]:
         for text in texts:
-            counted = Counter(zlib.crc32(word.encode()) for word in re.findall(r"\w+", text.lower()))
+            words = [word for word in re.findall(r"\w+", text.lower()) if word not in _STOPPED]
+            counted = Counter(zlib.crc32(word.encode()) for word in words)
             length = 0.25 + 0.75 * sum(counted.values()) / _MEAN_TERMS
             weights = [times * 2.2 / (times + 1.2 * length) for times in counted.values()]
             yield SimpleNamespace(indices=np.array(list(counted)), values=np.array(weights))
@@ -54,12 +65,20 @@ class Mem0:
         )
         self._memory.vector_store._bm25_encoder = _Words()  # noqa: SLF001 - it has no parameter for it
 
-    def keep(self, user: str, texts: list[str]) -> list[str]:
-        messages = [{"role": "user", "content": text} for text in texts]
-        return [one["id"] for one in self._memory.add(messages, user_id=user, infer=False)["results"]]
+    def keep(self, user: str, texts: list[str], **metadata: str) -> list[str]:
+        return [self._known(user, text) or self._added(user, text, metadata) for text in texts]
 
-    def find(self, user: str, text: str, k: int) -> list[list[str]]:
-        found = self._memory.search(text, top_k=k, filters={"user_id": user}, threshold=0.0)["results"]
+    def _known(self, user: str, text: str) -> str | None:
+        digest = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()  # as mem0 keeps it beside the text
+        found = self._memory.get_all(filters={"user_id": user, "hash": digest}, top_k=1)["results"]
+        return str(found[0]["id"]) if found else None
+
+    def _added(self, user: str, text: str, metadata: dict[str, str]) -> str:
+        message = {"role": "user", "content": text}
+        return str(self._memory.add([message], user_id=user, metadata=metadata, infer=False)["results"][0]["id"])
+
+    def find(self, user: str, text: str, k: int, **metadata: str) -> list[list[str]]:
+        found = self._memory.search(text, top_k=k, filters={"user_id": user, **metadata}, threshold=0.0)["results"]
         return [[one["id"], one["memory"]] for one in found]
 
     def kept(self, user: str) -> list[str]:
@@ -76,10 +95,11 @@ class Mem0:
         return "\n".join(text for _, text in self.find(user, task, K))
 
     def live(self, user: str, task: str, steps: list[dict[str, Any]], outcome: str) -> None:
-        self.keep(user, [transcript(task, steps, outcome)])
+        self.keep(user, [transcript(task, steps, outcome)], outcome=outcome)
 
     def repair(self, user: str, task: str, step: dict[str, Any]) -> str:
-        return self.told(user, f"{task}\n{step['tool']}({step['arguments']}) -> ERROR {step['result']}")
+        query = f"{task}\n{step['tool']}({step['arguments']}) -> ERROR {step['result']}"
+        return "\n".join(text for _, text in self.find(user, query, AT_A_FAILURE, outcome="success"))
 
     def settle(self, **_asked: Any) -> str:
         return ""

@@ -22,7 +22,7 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1 import reflective_memory_pb2_grpc as pb_grpc
 from sidemirror.v1 import thinking_pb2 as turn_pb
 
-_AT_ONCE, _CALM, _FEWEST_WEIGHED, _PATIENCE_S, _SUBJECT = 16, 10, 20, 300.0, "person"
+_AT_ONCE, _CALM, _FEWEST_WEIGHED, _PATIENCE_S, _SUBJECT = 16, 10, 20, 900.0, "person"
 
 
 class Sidemirror:

@@ -24,7 +24,7 @@ public final class Agent {
         TurnStarted.newBuilder().setTask(TASK).setBasePrompt("You are helpful.").setConfig(config).build();
     try (Sidemirror sidemirror = Sidemirror.connect()) {
       ReportGoalRequest goal = Sidemirror.goal("open-orders", "Know how many orders are open");
-      sidemirror.beginTurn(started).run(goal, Agent::answer).forEach(System.out::println);
+      sidemirror.beginTurn(started, goal).run(Agent::answer).forEach(System.out::println);
     }
   }
 
@@ -32,7 +32,7 @@ public final class Agent {
   private static List<String> answer(AgentTurn turn) {
     List<String> messages = new ArrayList<>();
     messages.add(turn.plan(Duration.ofSeconds(5)).map(TurnPlan::getSystemPrompt).orElse("You are helpful."));
-    turn.recall().ifPresent(lessons -> messages.add(lessons.getText()));
+    messages.add(Sidemirror.lessonsText(turn.recall()));
     messages.add(TASK);
     for (String query : List.of("SELECT count(*) FROM orders WHERE status = 'open'", "SELECT count(*) FROM open_orders")) {
       turn.report(Events.toolCalled("run_sql", query));

@@ -2,7 +2,7 @@
 
 So a client works from every loop, from several of them one after the other, and from none. The loop starts with its
 first use. gRPC does not survive a fork: in a child of a process that has used it nothing can be sent, which `usable`
-says.
+says. When the process ends, what is open is ended first (`exits.py`), and afterwards nothing can be sent either.
 """
 
 import asyncio
@@ -16,12 +16,15 @@ from concurrent.futures import Future
 from contextvars import Context, copy_context
 from typing import Any, Protocol, TypeVar
 
+from sidemirror_client.exits import at_the_end_of_a_child
+
 T = TypeVar("T")
 _log = logging.getLogger("sidemirror_client")
 FORKED = (
     "this process was forked from one that had used its Sidemirror client, which gRPC does not survive: use the client "
     "in the child only, or start workers by spawn"
 )
+ENDED = "this process ends, and its Sidemirror clients are closed: nothing is delivered any more"
 # How long the end of the process waits for the thread. Chosen here: it has nothing left to do.
 _END_S = 2.0
 
@@ -41,7 +44,8 @@ class Background:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._is_forked = False
+        # Why nothing can be done there any more.
+        self._why_not = ""
         self._has_told = False
         # Whether work has the caller's context, in which a span finds its parent. Otherwise it has one of its own: what
         # lives on here, such as a connection, would keep all that the agent has in its context, and destroy it here.
@@ -51,16 +55,16 @@ class Background:
 
     def usable(self) -> bool:
         """Whether something can be done there; says once in the log why not."""
-        if self._is_forked and not self._has_told:
+        if self._why_not and not self._has_told:
             self._has_told = True
-            _log.error("%s", FORKED)
-        return not self._is_forked
+            _log.error("%s", self._why_not)
+        return not self._why_not
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
-        """The loop, which runs. Raises RuntimeError after a fork."""
-        if self._is_forked:
-            raise RuntimeError(FORKED)
+        """The loop, which runs. Raises RuntimeError after a fork, and at the end of the process."""
+        if self._why_not:
+            raise RuntimeError(self._why_not)
         if self._loop is None:
             with self._lock:
                 if self._loop is None:
@@ -68,6 +72,7 @@ class Background:
                     self._thread = threading.Thread(target=_run, args=(loop,), name="sidemirror", daemon=True)
                     self._thread.start()
                     self._loop = loop
+                    at_the_end_of_a_child(self.end)
         return self._loop
 
     def is_here(self) -> bool:
@@ -75,7 +80,7 @@ class Background:
         return threading.current_thread() is self._thread
 
     def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        """Begins with the work on the loop. Raises RuntimeError after a fork."""
+        """Begins with the work on the loop. Raises RuntimeError as `loop` does."""
         try:
             loop = self.loop
         except RuntimeError:
@@ -88,13 +93,13 @@ class Background:
         return await asyncio.wrap_future(self.start(work))
 
     def soon(self, what: Callable[..., object], *arguments: object) -> None:
-        """Has a function called on the loop. After a fork nothing happens."""
+        """Has a function called on the loop. After a fork, and at the end of the process, nothing happens."""
         if self.usable():
             self.loop.call_soon_threadsafe(what, *arguments, context=self._context())
 
     def let_go(self, box: list[Any]) -> None:
         """Empties the box on the loop."""
-        if self._loop is not None and not self._is_forked and self._loop.is_running():
+        if self._loop is not None and not self._why_not and self._loop.is_running():
             self._loop.call_soon_threadsafe(box.clear)
 
     def _context(self) -> Context:
@@ -102,18 +107,20 @@ class Background:
 
     def forked(self) -> None:
         """The process is a child now."""
-        self._is_forked = self._loop is not None
+        self._why_not = FORKED if self._loop is not None else ""
         self._lock = threading.Lock()
         for one in tuple(self.open):
             one.forked()
         self.open = weakref.WeakSet()
 
     def end(self) -> None:
-        """Ends what is open, and the loop."""
-        if self._is_forked or self._loop is None or self._thread is None:
+        """Ends what is open, and the loop. Nothing is done there afterwards."""
+        if self._why_not or self._loop is None or self._thread is None:
             return
         for one in tuple(self.open):
             one.leave()
+        # Before the loop stops: who waits for one that has stopped waits for ever.
+        self._why_not = ENDED
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_END_S)
 

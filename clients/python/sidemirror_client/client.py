@@ -76,7 +76,7 @@ class Sidemirror:
 
     async def flush(self, timeout_s: float = DEFAULT_FLUSH_S) -> bool:
         """Waits until everything reported so far is durable with the sidecar; False when time is up first."""
-        return not BACKGROUND.usable() or await BACKGROUND.across(self._core.flush(timeout_s))
+        return await BACKGROUND.across(self._core.flush(timeout_s)) if BACKGROUND.usable() else not self._core.lost()
 
     async def close(self, flush_s: float = DEFAULT_FLUSH_S) -> Undelivered:
         """Waits up to `flush_s` for what is on its way, then ends every connection and every call. Returns what was not
@@ -131,7 +131,7 @@ class SyncSidemirror:
 
     def flush(self, timeout_s: float = DEFAULT_FLUSH_S) -> bool:
         """As `Sidemirror.flush`."""
-        return not BACKGROUND.usable() or BACKGROUND.start(self._core.flush(timeout_s)).result()
+        return BACKGROUND.start(self._core.flush(timeout_s)).result() if BACKGROUND.usable() else not self._core.lost()
 
     def close(self, flush_s: float = DEFAULT_FLUSH_S) -> Undelivered:
         """As `Sidemirror.close`."""

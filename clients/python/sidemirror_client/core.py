@@ -161,7 +161,7 @@ class Core:
             )
 
     def lost(self) -> Undelivered:
-        """What a forked child has not delivered: everything."""
+        """What can no longer be delivered, in a forked child or at the end of the process: everything."""
         for turn in tuple(self._turns):
             turn.drop()
             self._ended(turn)
@@ -196,8 +196,9 @@ def _at_home(tell: Callable[[str], None] | None) -> Callable[[str], None] | None
             with contextlib.suppress(RuntimeError):
                 home.call_soon_threadsafe(tell, why)
                 return
-        # Never awaited: nobody here waits for the agent.
-        _ = asyncio.get_running_loop().run_in_executor(None, _call, tell, why)
+        # Never awaited: nobody here waits for the agent. At the end of the process there are no threads any more.
+        with contextlib.suppress(RuntimeError):
+            _ = asyncio.get_running_loop().run_in_executor(None, _call, tell, why)
 
     return told
 

@@ -323,6 +323,9 @@ class Delivery:
             return False
         self.error = error
         turn_id = self._queue.turn_id
+        if error.code() is grpc.StatusCode.PERMISSION_DENIED:
+            self._link.not_permitted(error)
+            return True
         lost = f"turn {turn_id} is lost, the sidecar has failed with it {tries} times"
         self._link.say(lost if tries >= MOST_TRIES else f"the sidecar has refused turn {turn_id}", error)
         return True

@@ -31,6 +31,9 @@ _PROBE_S = 2.0
 _NOT_LET_IN = (
     "the sidecar refuses the token, or there is none: name a file with one that it knows in SIDEMIRROR_TOKEN_FILE"
 )
+_NOT_PERMITTED = (
+    "the token does not permit a turn, which is dropped: name a file with another one in SIDEMIRROR_TOKEN_FILE"
+)
 
 
 class Link:
@@ -54,6 +57,7 @@ class Link:
         self._on_refused = on_refused
         self._told = False
         self._is_refused = False
+        self._is_not_permitted = False
         self.closed = False
         # Bytes that wait, of all turns, which are on several threads.
         self.waiting_bytes = 0
@@ -94,6 +98,7 @@ class Link:
         """The sidecar has spoken on a stream that was opened after so many outages: the next one is told again, unless
         it follows so soon that it is the same one to whoever is told."""
         self.heard()
+        self._is_not_permitted = False
         if outage == self.outages and _now_s() - self._back_s > STEADY_S:
             self._told = False
 
@@ -126,10 +131,19 @@ class Link:
             return
         self._is_refused = True
         why = error.details() if isinstance(error, TokenUnusable) else f"{_NOT_LET_IN}: {error.details()}"
+        self._tell_refused(f"{why} (what is reported waits)")
+
+    def not_permitted(self, error: grpc.aio.AioRpcError) -> None:
+        """The token is known, and a turn is none of what it permits. Told once, until a turn is taken."""
+        if not self._is_not_permitted:
+            self._is_not_permitted = True
+            self._tell_refused(f"{_NOT_PERMITTED}: {error.details()}")
+
+    def _tell_refused(self, why: str) -> None:
         if self._on_refused is None:
-            _log.warning("Sidemirror at %s: %s (what is reported waits)", self._address, why)
+            _log.warning("Sidemirror at %s: %s", self._address, why)
         else:
-            self._on_refused(f"{why} (what is reported waits)")
+            self._on_refused(why)
 
     def _leave(self) -> None:
         self._there.clear()

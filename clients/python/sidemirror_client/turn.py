@@ -8,7 +8,7 @@ import random
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from types import TracebackType
-from typing import Any, Protocol, Self, TypedDict, TypeVar
+from typing import Any, Protocol, Required, Self, TypedDict, TypeVar
 
 import grpc
 
@@ -49,11 +49,11 @@ class Started(TypedDict, total=False):
 
 
 class Goal(TypedDict, total=False):
-    """Fields of `ReportGoalRequest`: what a turn worked towards. `goal_id` and `objective` are needed. `state`: from
-    the turn's outcome unless it is given. `tasks`: the turn's own calls unless they are given."""
+    """Fields of `ReportGoalRequest`: what a turn worked towards. `state`: from the turn's outcome unless it is given.
+    `tasks`: the turn's own calls unless they are given."""
 
-    goal_id: str
-    objective: str
+    goal_id: Required[str]
+    objective: Required[str]
     state: goal_reflection_pb2.GoalState
     tasks: Sequence[goal_reflection_pb2.GoalTask]
     error: str
@@ -148,13 +148,17 @@ class TurnParts:
 
     def leave(self, error: BaseException | None) -> None:
         """Ends the turn if it is not finished: as ERROR with an exception, which is then its goal's error unless that
-        has one, else as UNSPECIFIED."""
+        has one, else as UNSPECIFIED. Whoever cancels the work, closes its generator or ends the process says nothing of
+        it: what is no Exception is none."""
         if self._queue.is_finished:
             return
+        if not isinstance(error, Exception):
+            self.finish()
+            return
         goal = self._goal
-        if goal is not None and isinstance(error, Exception):
+        if goal is not None:
             goal = {**goal, "error": goal.get("error") or sendable(error)}
-        self.finish(_UNSPECIFIED if error is None else common_pb2.TASK_OUTCOME_ERROR, goal=goal)
+        self.finish(common_pb2.TASK_OUTCOME_ERROR, goal=goal)
 
     def begin(
         self,

@@ -10,6 +10,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::Status;
 use tonic_health::pb::{health_check_response::ServingStatus, health_client::HealthClient, HealthCheckRequest};
 
+use crate::background::runtime;
 use crate::calls::{Carried, Critique, Goals, Memory, Sidecar, Thinking};
 use crate::connect_error::ConnectError;
 use crate::link::{Link, OnAway, OnRefused, Reach};
@@ -66,7 +67,8 @@ impl fmt::Debug for Options {
 
 /// The services of one sidecar on one connection. Clones share it, and so do the turns begun with it.
 ///
-/// When the last of them is dropped, the reporting ends as [`close`](Self::close) ends it, without being waited for.
+/// When the last of them is dropped, the reporting ends as [`close`](Self::close) ends it, without being waited for: the
+/// process has to live so long.
 #[derive(Clone)]
 pub struct Sidemirror {
     /// Sessions, turns and reflections.
@@ -175,9 +177,12 @@ impl Sidemirror {
     }
 
     /// A client for a sidecar. Connects when it is first used, and again whenever that is needed: an error means that
-    /// the options cannot be used, or that this was not called in a tokio runtime.
+    /// the options cannot be used, or that the system gives no thread. May be called on any thread, in a runtime or
+    /// outside; what waits needs one of tokio's.
     pub fn connect_with(options: Options) -> Result<Self, ConnectError> {
-        let runtime = Handle::try_current().map_err(|_| ConnectError::NoRuntime)?;
+        let runtime = runtime().map_err(ConnectError::NoThread)?;
+        // What connections do goes on there.
+        let _entered = runtime.enter();
         let token_file = given(options.token_file.as_ref(), "SIDEMIRROR_TOKEN_FILE");
         let (at, endpoint) = (address_of(&options), endpoint_of(&options, token_file.as_deref())?);
         let deadline = options.deadline.unwrap_or(DEADLINE);
@@ -190,7 +195,7 @@ impl Sidemirror {
         });
         let on_refused = options.on_refused.unwrap_or_else(|| Arc::new(|why| warning!(why)));
         let link = Link::new(endpoint.clone(), carried.clone(), on_away, on_refused, runtime.clone());
-        Ok(Self::on(endpoint, carried, link, runtime))
+        Ok(Self::on(endpoint, carried, link, runtime.clone()))
     }
 
     fn on(endpoint: Endpoint, carried: Arc<Carried>, link: Arc<Link>, runtime: Handle) -> Self {

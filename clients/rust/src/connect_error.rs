@@ -19,8 +19,8 @@ pub enum ConnectError {
     TokenInTheClear(String),
     /// TLS was asked for, and the crate was built without its feature `tls`.
     NoTls,
-    /// Connecting was tried outside of a tokio runtime.
-    NoRuntime,
+    /// The system gives no thread for what goes on beside the agent.
+    NoThread(std::io::Error),
 }
 
 impl fmt::Display for ConnectError {
@@ -40,7 +40,7 @@ impl fmt::Display for ConnectError {
                  or set `tls`, or name the authority's file in SIDEMIRROR_CA_FILE"
             ),
             Self::NoTls => write!(to, "TLS needs the feature `tls` of sidemirror-client"),
-            Self::NoRuntime => write!(to, "the client is to be made in a tokio runtime"),
+            Self::NoThread(_) => write!(to, "the client's own thread cannot be started"),
         }
     }
 }
@@ -51,6 +51,7 @@ impl fmt::Debug for ConnectError {
         write!(to, "{self}")?;
         match self {
             Self::Tls(error) => write!(to, ": {error:?}"),
+            Self::NoThread(error) => write!(to, ": {error}"),
             _ => Ok(()),
         }
     }
@@ -60,8 +61,8 @@ impl Error for ConnectError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Tls(error) => Some(error),
-            Self::File(_, error) => Some(error),
-            Self::Address(_) | Self::HalfIdentity | Self::TokenInTheClear(_) | Self::NoTls | Self::NoRuntime => None,
+            Self::File(_, error) | Self::NoThread(error) => Some(error),
+            Self::Address(_) | Self::HalfIdentity | Self::TokenInTheClear(_) | Self::NoTls => None,
         }
     }
 }

@@ -103,9 +103,9 @@ impl Shared {
                 Err(_) if !link.is_there() => {}
                 Err(status) => match Trouble::of(&status) {
                     Trouble::Final => {
-                        warning!("the sidecar has refused a turn", turn_id, status);
-                        if status.code() == Code::PermissionDenied {
-                            link.not_permitted();
+                        match status.code() {
+                            Code::PermissionDenied => link.not_permitted(&status),
+                            _ => warning!("the sidecar has refused a turn", turn_id, status),
                         }
                         return Err(status);
                     }

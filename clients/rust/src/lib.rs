@@ -25,6 +25,7 @@
 #![warn(missing_docs)]
 
 mod advice;
+mod background;
 mod calls;
 mod client;
 mod connect_error;
@@ -43,6 +44,8 @@ mod turn;
 mod warning;
 
 pub use advice::{advice_text, lessons_text};
+#[doc(hidden)]
+pub use background::alive_tasks;
 pub use calls::{Critique, Goals, Memory, Sidecar, Thinking};
 pub use client::{Options, Sidemirror};
 pub use connect_error::ConnectError;

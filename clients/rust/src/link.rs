@@ -37,7 +37,7 @@ const NOT_LET_IN: &str = "the sidecar refuses the token, or there is none: name 
 const NOT_PERMITTED: &str = "the token does not permit a turn, which is dropped: name a file with another one in \
                              SIDEMIRROR_TOKEN_FILE";
 
-/// Told why the sidecar counts as away. It must not block: it runs on a thread of the runtime.
+/// Told why the sidecar counts as away. It must not block: it runs on the thread that delivers.
 pub type OnAway = Arc<dyn Fn(&Status) + Send + Sync>;
 /// Told that the token is missing or refused, and what to set. It must not block either.
 pub type OnRefused = Arc<dyn Fn(&str) + Send + Sync>;
@@ -75,6 +75,7 @@ struct State {
     outages: u64,
     told: bool,
     told_refused: bool,
+    told_not_permitted: bool,
     back: Option<Instant>,
     /// Since when what was sent waits for an answer, and when something came last.
     sent: HashMap<u64, Instant>,
@@ -206,6 +207,7 @@ impl Link {
     pub fn answered(&self, outages: u64) {
         let mut state = self.state();
         state.heard = Some(Instant::now());
+        state.told_not_permitted = false;
         if outages == state.outages && state.back.is_none_or(|back| back.elapsed() > STEADY) {
             state.told = false;
         }
@@ -228,11 +230,11 @@ impl Link {
         }
     }
 
-    /// The token is good, and does not permit a turn.
-    pub fn not_permitted(&self) {
-        let told = std::mem::replace(&mut self.state().told_refused, true);
+    /// The token is known, and a turn is none of what it permits. Told once, until a turn is taken.
+    pub fn not_permitted(&self, status: &Status) {
+        let told = std::mem::replace(&mut self.state().told_not_permitted, true);
         if !told {
-            self.tell_refused(NOT_PERMITTED);
+            self.tell_refused(&format!("{NOT_PERMITTED}: {}", status.message()));
         }
     }
 

@@ -3,11 +3,14 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sidemirror_client::{event, started, Draft, Options, Sidemirror, ThinkLevel, Turn};
+use sidemirror_client::v1::{GetTurnRequest, TurnState};
+use sidemirror_client::{event, started, Draft, Options, Sidemirror, TaskOutcome, ThinkLevel, Turn, TurnOptions};
+use tokio::runtime::Runtime;
 
 // Beside a call that failed, without which the rules let it through.
 const WRONG: &str = "There are 41 orders.";
 const RIGHT: &str = "I could not count the orders: there is no such table.";
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn fail_to_count(sidemirror: &Sidemirror) -> Turn {
     let turn = sidemirror.begin_turn(started("count the orders", ThinkLevel::Medium));
@@ -20,8 +23,7 @@ fn fail_to_count(sidemirror: &Sidemirror) -> Turn {
 #[tokio::test]
 #[ignore = "needs a sidecar: tests/clients/test_own_tests.py"]
 async fn an_answer_is_revised_once_where_the_verdict_asks_for_it() {
-    let address = Some(std::env::var("SIDEMIRROR_TEST_SIDECAR").unwrap());
-    let sidemirror = Sidemirror::connect_with(Options { address, ..Default::default() }).unwrap();
+    let sidemirror = connected();
     let turn = fail_to_count(&sidemirror);
     let mut prompts = Vec::new();
     let answer = turn.revised(WRONG, async |prompt| {
@@ -42,8 +44,7 @@ async fn an_answer_is_revised_once_where_the_verdict_asks_for_it() {
 #[tokio::test]
 #[ignore = "needs a sidecar: tests/clients/test_own_tests.py"]
 async fn an_answer_may_be_revised_in_a_task() {
-    let address = Some(std::env::var("SIDEMIRROR_TEST_SIDECAR").unwrap());
-    let sidemirror = Sidemirror::connect_with(Options { address, ..Default::default() }).unwrap();
+    let sidemirror = connected();
     let (turn, messages) = (fail_to_count(&sidemirror), Arc::new(Mutex::new(Vec::new())));
     let shown = messages.clone();
     let revised = tokio::spawn(async move {
@@ -56,4 +57,55 @@ async fn an_answer_may_be_revised_in_a_task() {
     assert_eq!(revised.await.unwrap(), Ok(RIGHT.into()));
     assert_eq!(messages.lock().unwrap().len(), 1);
     sidemirror.close().await;
+}
+
+fn connected() -> Sidemirror {
+    let address = Some(std::env::var("SIDEMIRROR_TEST_SIDECAR").unwrap());
+    Sidemirror::connect_with(Options { address, ..Default::default() }).unwrap()
+}
+
+/// One of this run alone.
+fn turn_id(name: &str) -> String {
+    format!("{name}-{}", std::process::id())
+}
+
+/// What goes on beside the agent is in neither.
+#[test]
+#[ignore = "needs a sidecar: tests/clients/test_own_tests.py"]
+fn one_client_serves_a_runtime_after_the_other() {
+    let sidemirror = Runtime::new().unwrap().block_on(async { connected() });
+    for number in 0..2 {
+        Runtime::new().unwrap().block_on(async {
+            let turn_id = turn_id(&format!("runtime-{number}"));
+            let turn = sidemirror.begin_turn(TurnOptions { turn_id: turn_id.clone(), ..Default::default() });
+            assert!(turn.plan(PATIENCE).await.is_some());
+            assert!(sidemirror.thinking.get_turn(GetTurnRequest { turn_id, ..Default::default() }).await.is_ok());
+            turn.finish(TaskOutcome::Success, None);
+            assert!(turn.summary(PATIENCE).await.is_some());
+        });
+    }
+    assert!(Runtime::new().unwrap().block_on(sidemirror.close()).is_empty());
+}
+
+/// It is not delivered in the agent's runtime, which ends at once.
+#[test]
+#[ignore = "needs a sidecar: tests/clients/test_own_tests.py"]
+fn what_is_dropped_is_delivered_though_its_runtime_is_gone() {
+    let turn_id = turn_id("dropped");
+    Runtime::new().unwrap().block_on(async {
+        let turn = connected().begin_turn(TurnOptions { turn_id: turn_id.clone(), ..Default::default() });
+        (0..1000).for_each(|number| drop(turn.report(event::tool_called("look", number))));
+    });
+    Runtime::new().unwrap().block_on(async {
+        let (sidemirror, ends) = (connected(), std::time::Instant::now() + PATIENCE);
+        loop {
+            let asked = GetTurnRequest { turn_id: turn_id.clone(), ..Default::default() };
+            let found = sidemirror.thinking.get_turn(asked).await.ok().and_then(|answer| answer.turn);
+            if found.as_ref().is_some_and(|turn| turn.state() == TurnState::Finished && turn.event_count == 1002) {
+                return;
+            }
+            assert!(std::time::Instant::now() < ends, "{found:?}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
 }

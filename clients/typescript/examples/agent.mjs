@@ -1,6 +1,6 @@
 // A whole agent, whose model is a list of steps: it asks a database, fails, listens to what the sidecar makes of it, and
 // answers. It does the same when no sidecar is there.
-import { adviceText, connect, TaskOutcome, ThinkLevel } from "@sidemirror/client";
+import { adviceText, connect, lessonsText, TaskOutcome, ThinkLevel } from "@sidemirror/client";
 
 const TASK = "How many orders are open?";
 const QUERIES = ["SELECT count(*) FROM orders WHERE status = 'open'", "SELECT count(*) FROM open_orders"];
@@ -21,8 +21,8 @@ try {
 /** What the agent's model is shown. An exception in here ends the turn as an error. */
 async function answer() {
   const plan = await turn.plan(5000);
-  const lessons = await turn.recall();
-  const shown = [plan?.systemPrompt ?? "You are helpful.", lessons?.text, TASK];
+  const lessons = lessonsText(await turn.recall());
+  const shown = [plan?.systemPrompt ?? "You are helpful.", lessons, TASK];
   for (const query of QUERIES) {
     turn.toolCalled("run_sql", query);
     const result = runSql(query);
@@ -34,7 +34,7 @@ async function answer() {
     shown.push(prompt);
     return "12 orders are open.";
   });
-  turn.report({ kind: { case: "responseDrafted", value: { text } } });
+  turn.responseDrafted(text);
   turn.finish(TaskOutcome.SUCCESS, { score: 1 });
   return shown;
 }

@@ -1,4 +1,4 @@
-import { ResultStatus } from "@sidemirror/api/v1/common";
+import { ResultStatus, type ContextBlock } from "@sidemirror/api/v1/common";
 import type { TurnDirective } from "@sidemirror/api/v1/thinking";
 
 /** Whether the directive says something to what was reported, other than the plan and the summary. */
@@ -12,6 +12,11 @@ export function isAdvice({ kind }: TurnDirective): boolean {
  */
 export function adviceText(directives: Iterable<TurnDirective>): string {
   return [...directives].flatMap(paragraphs).join("\n\n");
+}
+
+/** The text for a model of what `recall` gave; empty without lessons. */
+export function lessonsText(lessons: ContextBlock | undefined): string {
+  return lessons?.text ?? "";
 }
 
 function paragraphs({ kind }: TurnDirective): string[] {

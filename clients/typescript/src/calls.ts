@@ -9,7 +9,7 @@ import { Health } from "@sidemirror/api/health";
 import { RunTurnRequestSchema } from "@sidemirror/api/v1/thinking";
 import type { Link } from "./link.js";
 import { Gate } from "./pool.js";
-import { corrected, TokenUnusable } from "./problem.js";
+import { broken, corrected, TokenUnusable } from "./problem.js";
 
 /** Calls that ask a language model, which the sidecar gives up to 30 seconds an attempt. */
 const MODEL_CALLS = new Set(["Reflect", "Critique", "EvaluateTrace", "GenerateReflection"]);
@@ -95,7 +95,8 @@ export class CarryingTransport implements Transport {
         if (method.parent.typeName !== Health.typeName) this.link?.answered(outages);
         return answer;
       } catch (thrown) {
-        const error = thrown instanceof ConnectError ? corrected(thrown) : thrown;
+        const given = thrown instanceof ConnectError ? corrected(thrown) : thrown;
+        const error = signal?.aborted || this.closed ? given : broken(given);
         const wait = FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.8 + 0.4 * Math.random());
         const again = error instanceof ConnectError && error.code === Code.Unavailable && attempt < this.attempts;
         if (!again || performance.now() + wait > ends || signal?.aborted || this.closed) throw error;

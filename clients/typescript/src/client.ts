@@ -1,6 +1,8 @@
+import { writeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { createClient, type Client, type Transport } from "@connectrpc/connect";
 import { Health, HealthCheckResponse_ServingStatus } from "@sidemirror/api/health";
+import { TaskOutcome } from "@sidemirror/api/v1/common";
 import { CritiqueService } from "@sidemirror/api/v1/critique";
 import { GoalReflectionService } from "@sidemirror/api/v1/goal_reflection";
 import { ReflectiveMemoryService } from "@sidemirror/api/v1/reflective_memory";
@@ -185,12 +187,12 @@ export class Sidemirror implements AsyncDisposable {
    */
   leave(): void {
     const left = [...this.turns].filter((turn) => !turn.isFinished);
-    for (const turn of left) turn.finish();
+    for (const turn of left) turn.finish(TaskOutcome.UNSPECIFIED);
     if (left.length === 0) this.endNow();
   }
 
-  /** @internal Closes it without waiting. */
-  endNow(): void {
+  /** @internal Closes it without waiting; `say` tells what was not delivered. */
+  endNow(say = warn): void {
     open.delete(this);
     if (this.link.closed) return;
     this.link.close();
@@ -198,7 +200,7 @@ export class Sidemirror implements AsyncDisposable {
     this.end();
     const { events, outcomes, goals, turns } = this.losses.soFar;
     if (turns.length === 0) return;
-    warn(`not delivered: ${events} events, ${outcomes} outcomes and ${goals} goals, of ${turns.length} turns`);
+    say(`not delivered: ${events} events, ${outcomes} outcomes and ${goals} goals, of ${turns.length} turns`);
   }
 }
 
@@ -233,6 +235,18 @@ export function connect(options: ConnectOptions = {}): Sidemirror {
 
 // Nothing keeps the process alive any more. What cannot be delivered is told, as closing tells it.
 process.on("beforeExit", () => [...open].forEach((client) => client.leave()));
+
+// An error that nobody has caught, or `process.exit()`: Node.js runs nothing any more that waits for anything.
+process.on("exit", () => [...open].forEach((client) => client.endNow(lastWords)));
+
+/** Says it at once: a warning would come after the end of the process. */
+function lastWords(what: string): void {
+  try {
+    writeSync(process.stderr.fd, `SidemirrorWarning: the process ends before its client was closed: ${what}\n`);
+  } catch {
+    // Nobody reads it.
+  }
+}
 
 function warn(what: string): void {
   process.emitWarning(what, "SidemirrorWarning");

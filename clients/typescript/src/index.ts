@@ -8,13 +8,14 @@
 export { TaskOutcome } from "@sidemirror/api/v1/common";
 export { ThinkLevel } from "@sidemirror/api/v1/thinking";
 export { DEFAULT_ADDRESS, TokenInTheClear } from "./address.js";
-export { adviceText } from "./advice.js";
+export { adviceText, lessonsText } from "./advice.js";
 export { connect, Sidemirror, type ConnectOptions } from "./client.js";
 export { type Undelivered } from "./losses.js";
 export { problemOf, type Problem } from "./problem.js";
 export { type EventInit } from "./queue.js";
 export {
   Turn,
+  type ToolOptions,
   type CritiqueOptions,
   type FinishOptions,
   type GoalInit,

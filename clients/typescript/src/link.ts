@@ -57,6 +57,7 @@ export class Link {
   private gone = false;
   private isRefused = false;
   private hasTold = false;
+  private hasToldDenied = false;
   private backMs = Number.NEGATIVE_INFINITY;
   private search: NodeJS.Timeout | undefined;
   private waitedForMs = Number.NEGATIVE_INFINITY;
@@ -98,6 +99,7 @@ export class Link {
    */
   answered(outages: number): void {
     this.heard();
+    this.hasToldDenied = false;
     if (outages !== this.outages || this.closed) return;
     if (this.gone) this.comeBack();
     else if (performance.now() - this.backMs > STEADY_MS) this.hasTold = false;
@@ -115,8 +117,10 @@ export class Link {
     if (this.leave(outages, LONGEST_PAUSE_MS)) this.refuse(why);
   }
 
-  /** The sidecar does not let in a turn of whoever has this token. */
+  /** The sidecar does not let in a turn of whoever has this token. Of many such turns the first is told, until one is taken. */
   denied(what: string): void {
+    if (this.hasToldDenied) return;
+    this.hasToldDenied = true;
     this.tell("onRefused", () => this.told.refused(new Error(`${what} (the token is that of SIDEMIRROR_TOKEN_FILE)`)));
   }
 

@@ -37,6 +37,23 @@ export function corrected(error: unknown): ConnectError {
     : given;
 }
 
+/**
+ * UNAVAILABLE for a call that nobody has cancelled and that has no connection: the sidecar's certificate is not taken, which
+ * connect-node calls INTERNAL, or the connection broke, which Node.js calls CANCEL. So it does where the sidecar wants a
+ * certificate and there is none: TLS 1.3 says that only afterwards. Any other error as it is.
+ */
+export function broken<E>(error: E): E | ConnectError {
+  if (!(error instanceof ConnectError)) return error;
+  const broke = error.code === Code.Canceled && /error code CANCEL\b/.test(error.rawMessage);
+  const untrusted = error.code === Code.Internal && TLS_CODES.test(`${(error.cause as NodeJS.ErrnoException | undefined)?.code}`);
+  if (!broke && !untrusted) return error;
+  const why = `the connection ${broke ? "broke" : "cannot be made"}: ${error.rawMessage}`;
+  return new ConnectError(why, Code.Unavailable, error.metadata, undefined, error.cause);
+}
+
+/** Of the errors of Node.js those of certificates, which are OpenSSL's and its own. */
+const TLS_CODES = /CERT|SIGNATURE|^ERR_SSL|^ERR_TLS|^HOSTNAME_MISMATCH$|_CA$/;
+
 /** Whether HTTP/2 has refused the call. It says so in the error's text only. */
 export function isRefusedStream(error: ConnectError): boolean {
   return error.rawMessage.includes("REFUSED_STREAM");

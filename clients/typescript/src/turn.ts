@@ -69,6 +69,12 @@ export interface RecallOptions {
   timeoutMs?: number | undefined;
 }
 
+/** Which call a tool's event is of. */
+export interface ToolOptions {
+  /** Needed where calls overlap; else what returns belongs to the last call that is still open. */
+  callId?: string | undefined;
+}
+
 /** What a verdict is asked with. */
 export interface CritiqueOptions {
   /** What is answered; else the turn's question. */
@@ -82,6 +88,11 @@ export interface Surroundings extends Home {
   readonly losses: Losses;
   readonly memory: Client<typeof ReflectiveMemoryService>;
   readonly critique: Client<typeof CritiqueService>;
+}
+
+/** Nobody wants it any more: what a signal of an AbortController makes the calls of Node.js throw. */
+function isAbort(thrown: unknown): boolean {
+  return (thrown as { name?: unknown } | null | undefined)?.name === "AbortError";
 }
 
 /**
@@ -140,24 +151,41 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
   }
 
   /** Reports that a tool was called. `args`: a text is reported as it is, everything else as JSON. */
-  toolCalled(name: string, args: unknown = ""): string {
-    return this.report({ kind: { case: "toolCalled", value: { name, arguments: asText(args) } } });
+  toolCalled(name: string, args: unknown = "", { callId }: ToolOptions = {}): string {
+    return this.report({ kind: { case: "toolCalled", value: { callId, name, arguments: asText(args) } } });
   }
 
   /**
    * Reports a tool's result. `content`: a text is reported as it is, an `Error` as its name and message, everything else as
    * JSON. `isError`: the tool reported a failure.
    */
-  toolReturned(content: unknown, isError = false): string {
-    return this.report({ kind: { case: "toolReturned", value: { content: asText(content), isError } } });
+  toolReturned(content: unknown, isError = false, { callId }: ToolOptions = {}): string {
+    return this.report({ kind: { case: "toolReturned", value: { callId, content: asText(content), isError } } });
+  }
+
+  /** Reports that a call never returned, such as by a timeout. `why`: as the content of what returned. */
+  toolFailed(why: unknown, { callId }: ToolOptions = {}): string {
+    return this.report({ kind: { case: "toolFailed", value: { callId, error: asText(why) } } });
+  }
+
+  /** Reports what the user said. */
+  userMessage(text: string): string {
+    return this.report({ kind: { case: "userMessage", value: { text } } });
+  }
+
+  /** Reports an answer that is ready to be sent. */
+  responseDrafted(text: string): string {
+    return this.report({ kind: { case: "responseDrafted", value: { text } } });
   }
 
   /**
    * Ends the turn. Unless the outcome is UNSPECIFIED, which teaches nothing, it is reported for every block of lessons that
    * the turn was given, and so is the goal, or else the one that it began or was run with. What is on its way is still
-   * delivered, also after the sidecar was away. A number in the place of options is the score.
+   * delivered, also after the sidecar was away. A number in the place of options is the score. JavaScript that says no
+   * outcome says UNSPECIFIED.
    */
-  finish(outcome: TaskOutcome = TaskOutcome.UNSPECIFIED, options: FinishOptions | number = {}): void {
+  finish(outcome: TaskOutcome, options: FinishOptions | number = {}): void {
+    outcome ??= TaskOutcome.UNSPECIFIED;
     const given: FinishOptions = typeof options === "number" ? { score: options } : options;
     const { score, goal = this.goal } = given;
     const state = outcome === TaskOutcome.SUCCESS ? GoalState.COMPLETED : GoalState.FAILED;
@@ -166,8 +194,9 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
   }
 
   /**
-   * Runs `use` in the turn, which ends with it unless it is finished: as ERROR when it throws, else with `outcome`. The goal
-   * is reported with the outcome unless that is UNSPECIFIED; an `Error` that was thrown is the goal's, unless it has one.
+   * Runs `use` in the turn, which ends with it unless it is finished: as ERROR when it throws, else with `outcome`. An error
+   * whose name is AbortError says that nobody wants the work any more, and nothing of the work: UNSPECIFIED. The goal is
+   * reported with the outcome unless that is UNSPECIFIED; an `Error` that was thrown is the goal's, unless it has one.
    */
   async run<T>(
     use: (turn: this) => T | Promise<T>,
@@ -178,7 +207,7 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
       return await use(this);
     } catch (thrown) {
       if (goal && thrown instanceof Error) this.goal = { ...goal, error: goal.error || String(thrown) };
-      this.leave(TaskOutcome.ERROR);
+      this.leave(isAbort(thrown) ? TaskOutcome.UNSPECIFIED : TaskOutcome.ERROR);
       throw thrown;
     } finally {
       this.leave(outcome);

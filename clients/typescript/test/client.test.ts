@@ -151,6 +151,35 @@ test("a script that ends with an error after it has closed its client says what 
   });
 });
 
+/** Seen to fail, with nothing said, when nobody listens for the end. */
+test("a script that is ended by process.exit() or an error says what it has lost", async () => {
+  const goal = JSON.stringify({ goalId: "g", objective: "count" });
+  const finished = `turn.toolCalled("look"); turn.finish(${TaskOutcome.SUCCESS}, { goal: ${goal} });`;
+  const lost = /^SidemirrorWarning: .*not delivered: 3 events, 0 outcomes and 1 goals, of 1 turns$/m;
+  for (const end of ["process.exit(3)", 'throw new Error("mine")', 'await Promise.reject(new Error("mine"))']) {
+    await assert.rejects(script("unix:/nobody.sock", `${finished} ${end};`), ({ stderr }: { stderr: string }) => {
+      assert.match(stderr, lost, end);
+      return true;
+    });
+  }
+  const { stderr } = await script("unix:/nobody.sock", `${finished} await sidemirror.close(0); process.exit(0);`);
+  assert.equal(stderr.match(/not delivered/g)?.length, 1);
+});
+
+/** As the README's first program does. Seen to fail, without the end, when the client is not closed. */
+test("an error that comes through the closing of the client has its turn delivered", async () => {
+  const there = await standIn();
+  const rest = `await turn.run(() => { throw new Error("mine"); }).finally(() => sidemirror.close());`;
+  await assert.rejects(script(there.address, rest), ({ stderr }: { stderr: string }) => {
+    assert.match(stderr, /Error: mine/);
+    assert.doesNotMatch(stderr, /not delivered/);
+    return true;
+  });
+  const { kind } = there.events.at(-1) as TurnEvent;
+  assert.equal(kind.case === "turnFinished" && kind.value.outcome, TaskOutcome.ERROR);
+  there.stop();
+});
+
 /** Seen to fail, with the path alone, when the error is that of Node.js. */
 test("a file that cannot be read is named with what names it", () => {
   const connecting = (): unknown => connect({ address: "127.0.0.1:1", caFile: "/nowhere/ca.pem" });

@@ -17,12 +17,12 @@ interface State {
 
 /** So many turns at once, each with everything that the helper gives. */
 export async function many(client: Sidemirror, given: Step, state: State): Promise<void> {
-  const counts = { plans: 0, directives: 0, critiques: 0, summaries: 0 };
+  const counts = { plans: 0, recalls: 0, directives: 0, critiques: 0, summaries: 0 };
   const one = async (name: string): Promise<void> => {
     const config = { level: ThinkLevel.MEDIUM };
-    const current = client.beginTurn({ turnId: name, sessionId: name, task: "count", config });
+    const current = client.beginTurn({ turnId: name, sessionId: name, task: given["task"], config });
     if (await current.plan(2 * PATIENCE_MS)) counts.plans++;
-    await current.recall({ timeoutMs: PATIENCE_MS });
+    if (await current.recall({ timeoutMs: PATIENCE_MS })) counts.recalls++;
     current.toolCalled("run_sql", "SELECT 1");
     current.toolReturned("no such column: status", true);
     if ((await current.advice(2 * PATIENCE_MS)).length > 0) counts.directives++;
@@ -37,8 +37,14 @@ export async function many(client: Sidemirror, given: Step, state: State): Promi
 
 let collect: (() => void) | undefined;
 
-/** What is there after a full collection. */
-export function held(): void {
+let tasks = Infinity;
+
+/** What is there once everything is delivered, and what ends a moment after its turn has ended, after a full collection. */
+export async function held(client: Sidemirror): Promise<void> {
+  if (!(await client.flush(PATIENCE_MS))) throw new Error("not everything was delivered");
+  const ends = performance.now() + 10_000;
+  while (process.getActiveResourcesInfo().length > tasks && performance.now() < ends) await pause(20);
+  if (tasks === Infinity) tasks = process.getActiveResourcesInfo().length;
   // What `node --expose-gc` gives a program.
   setFlagsFromString("--expose-gc");
   (collect ??= runInNewContext("gc") as () => void)();
@@ -113,7 +119,7 @@ export async function away(
       timed(() => current.report({ eventId: `e${place}`, kind: { case: "toolCalled", value } }));
     }
     timed(() => current.take());
-    timed(() => current.finish());
+    timed(() => current.finish(TaskOutcome.UNSPECIFIED));
     // What the helper does beside the agent is on the agent's own loop, and would show as lateness here.
     const end = longest.watch(1);
     await pause(1);

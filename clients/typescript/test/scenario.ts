@@ -8,13 +8,13 @@ import { TaskOutcome } from "@sidemirror/api/v1/common";
 import { CritiqueService } from "@sidemirror/api/v1/critique";
 import { ContextBlockSchema, CritiqueResultSchema } from "@sidemirror/api/v1/common";
 import { GoalReflectionService, ReportGoalRequestSchema } from "@sidemirror/api/v1/goal_reflection";
-import type { ReportGoalRequest } from "@sidemirror/api/v1/goal_reflection";
 import { ReflectiveMemoryService } from "@sidemirror/api/v1/reflective_memory";
 import { SidecarService } from "@sidemirror/api/v1/sidecar";
 import { ThinkingService, TurnDirectiveSchema, TurnEventSchema, TurnPlanSchema } from "@sidemirror/api/v1/thinking";
 import { TurnStartedSchema, TurnSummarySchema } from "@sidemirror/api/v1/thinking";
 import { adviceText, connect, problemOf, type ConnectOptions, type Sidemirror, type Turn } from "../src/index.js";
 import { away, held, many } from "./crowd.js";
+import { printTimes, timed } from "./times.js";
 
 type Step = Record<string, any>;
 const PATIENCE_MS = 60_000;
@@ -23,8 +23,6 @@ const SERVICES = [ThinkingService, CritiqueService, GoalReflectionService, Refle
 const variables: Record<string, string> = JSON.parse(process.env["SCENARIO_VARIABLES"] ?? "{}");
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const turns = new Map<string, Turn>();
-/** What turns work towards, where they know it from their beginning. */
-const goals = new Map<string, ReportGoalRequest>();
 let client: Sidemirror | undefined;
 const state = { told: 0 };
 let refusals: string[] = [];
@@ -57,10 +55,11 @@ async function call(step: Step): Promise<void> {
   const input = method.methodKind === "client_streaming" ? stream(requests) : requests[0];
   const answers: JsonValue[] = [];
   try {
-    const response = typed[method.localName](input, options);
     if (method.methodKind === "unary" || method.methodKind === "client_streaming") {
-      answers.push(toJson(method.output, await response));
+      const answer = await timed(step["timed"], (): Promise<Message> => typed[method.localName](input, options));
+      answers.push(toJson(method.output, answer));
     } else {
+      const response = typed[method.localName](input, options);
       for await (const each of response) {
         answers.push(toJson(method.output, each));
         if (answers.length === step["cancel_after"]) stop.abort();
@@ -99,29 +98,29 @@ async function turn(step: Step): Promise<void> {
   const name: string = step["as"] ?? "t";
   if (step["turn"] === "begin") {
     const { $typeName, $unknown, ...started } = fromJson(TurnStartedSchema, step["started"] ?? {});
-    if (step["goal"]) goals.set(name, fromJson(ReportGoalRequestSchema, step["goal"]));
-    turns.set(name, use().beginTurn({ turnId: step["turn_id"], agent: step["agent"], ...started }));
+    const goal = step["goal"] && fromJson(ReportGoalRequestSchema, step["goal"]);
+    turns.set(name, use().beginTurn({ turnId: step["turn_id"], agent: step["agent"], goal, ...started }));
     return;
   }
   const current = turns.get(name) as Turn;
   switch (step["turn"]) {
     case "report":
       for (let time = 0; time < (step["times"] ?? 1); time++) {
-        for (const event of step["events"] ?? []) current.report(fromJson(TurnEventSchema, event));
+        for (const given of step["events"] ?? []) {
+          const event = fromJson(TurnEventSchema, given);
+          timed(step["timed"], () => current.report(event));
+        }
       }
       if (step["text_bytes"]) current.toolReturned("é".repeat(step["text_bytes"] / 2));
       return;
     case "finish":
       return finish(current, step);
     case "fail":
+      return leave(current, new Thrown());
     case "leave":
-      return current
-        .run(() => {
-          if (step["turn"] === "fail") throw new Thrown();
-        }, { goal: goals.get(name) })
-        .catch((error: unknown) => {
-          if (!(error instanceof Thrown)) throw error;
-        });
+      return leave(current);
+    case "cancel":
+      return leave(current, AbortSignal.abort().reason);
     case "flush":
       return check(step["delivered"] ?? true, await use().flush(step["timeout_ms"] ?? PATIENCE_MS));
     case "error":
@@ -131,6 +130,16 @@ async function turn(step: Step): Promise<void> {
     default:
       return ask(current, step);
   }
+}
+
+/** Leaves the turn's scope, with what is thrown where there is that. */
+async function leave(current: Turn, thrown?: unknown): Promise<void> {
+  const left = current.run(() => {
+    if (thrown !== undefined) throw thrown;
+  });
+  await left.catch((error: unknown) => {
+    if (error !== thrown) throw error;
+  });
 }
 
 function outcomeOf(name: string): TaskOutcome {
@@ -154,18 +163,21 @@ async function ask(current: Turn, step: Step): Promise<void> {
 
 async function asked(current: Turn, step: Step): Promise<JsonValue | undefined> {
   const timeoutMs: number | undefined = step["timeout_ms"];
+  const options = { userMessage: step["user_message"], timeoutMs };
+  const wait = <T>(ask: () => Promise<T>): Promise<T> => timed(step["timed"], ask);
   switch (step["turn"]) {
     case "plan":
-      return plain(TurnPlanSchema, await current.plan(timeoutMs ?? PATIENCE_MS));
+      return plain(TurnPlanSchema, await wait(() => current.plan(timeoutMs ?? PATIENCE_MS)));
     case "summary":
-      return plain(TurnSummarySchema, await current.summary(timeoutMs ?? PATIENCE_MS));
+      return plain(TurnSummarySchema, await wait(() => current.summary(timeoutMs ?? PATIENCE_MS)));
     case "recall":
-      return plain(ContextBlockSchema, await current.recall({ timeoutMs }));
+      return plain(ContextBlockSchema, await wait(() => current.recall({ timeoutMs })));
     case "advice":
-      return (await current.advice(timeoutMs)).map((each) => toJson(TurnDirectiveSchema, each));
+      return (await wait(() => current.advice(timeoutMs))).map((each) => toJson(TurnDirectiveSchema, each));
     case "critique":
-      const options = { userMessage: step["user_message"], timeoutMs };
-      return plain(CritiqueResultSchema, await current.critique(step["text"], options));
+      return plain(CritiqueResultSchema, await wait(() => current.critique(step["text"], options)));
+    case "revised":
+      return wait(() => current.revised(step["text"], () => step["again"], options));
     default:
       throw new Error(`unknown: ${step["turn"]}`);
   }
@@ -248,6 +260,8 @@ async function open(given: Step): Promise<void> {
     tls: given["tls"],
     tokenFile: given["token_file"],
     caFile: given["ca_file"],
+    clientCertificateFile: given["client_certificate_file"],
+    clientKeyFile: given["client_key_file"],
     tenantId: given["tenant_id"],
     projectId: given["project_id"],
     onAway: (why) => {
@@ -272,11 +286,13 @@ function checkRefused(options: ConnectOptions, words: string[]): void {
   throw new Error("not refused");
 }
 
-async function awaitRefusal(word: string): Promise<void> {
-  for (const ends = performance.now() + PATIENCE_MS; refusals.length === 0; await pause(10)) {
-    if (performance.now() > ends) throw new Error("not told that the token is refused");
+async function awaitRefusal(word: string, times?: number): Promise<void> {
+  for (const ends = performance.now() + PATIENCE_MS; !refusals.some((why) => why.includes(word)); await pause(10)) {
+    if (performance.now() > ends) throw new Error(`told ${show(refusals)}`);
   }
-  if (state.told > 0 || !refusals[0]?.includes(word)) throw new Error(`told ${show(refusals)}, and ${state.told} times of absence`);
+  if (state.told > 0 || refusals.length !== (times ?? refusals.length)) {
+    throw new Error(`told ${show(refusals)}, and ${state.told} times of absence`);
+  }
 }
 
 async function close(expected: Step): Promise<void> {
@@ -296,9 +312,9 @@ async function main(): Promise<void> {
     else if (step.turn) await turn(step);
     else if (step.away) await away(use(), step.away, state, control);
     else if (step.many) await many(use(), step.many, state);
-    else if (step.held) held();
+    else if (step.held) await held(use());
     else if (step.close) await close(step.close);
-    else if (step.refused) await awaitRefusal(step.refused);
+    else if (step.refused) await awaitRefusal(step.refused, step.times);
     else if (step.advice_text) {
       check(step.text, adviceText(step.advice_text.map((each: JsonValue) => fromJson(TurnDirectiveSchema, each))));
     }
@@ -306,6 +322,7 @@ async function main(): Promise<void> {
     passed++;
   }
   await client?.close();
+  printTimes();
   console.log(`passed ${passed}`);
 }
 

@@ -133,7 +133,7 @@ test("an answer is revised once, when its critique asks for it", async () => {
 test("an outcome that nobody said is unspecified", async () => {
   const there = await standIn();
   const sidemirror = connect({ address: there.address });
-  sidemirror.beginTurn({ turnId: "finished" }).finish();
+  sidemirror.beginTurn({ turnId: "finished" }).finish(undefined as never);
   sidemirror.beginTurn({ turnId: "disposed" })[Symbol.dispose]();
   await sidemirror.beginTurn({ turnId: "disposed, waited for" })[Symbol.asyncDispose]();
   await sidemirror.beginTurn({ turnId: "run" }).run(() => {});
@@ -208,7 +208,7 @@ test("a level is short for that of the config", async () => {
     { config: { level: ThinkLevel.LOW } },
     {},
   ];
-  for (const options of began) sidemirror.beginTurn(options).finish();
+  for (const options of began) sidemirror.beginTurn(options).finish(TaskOutcome.UNSPECIFIED);
   assert.ok(await sidemirror.flush(10_000));
   const configs = there.events.flatMap(({ kind }) => (kind.case === "turnStarted" ? [kind.value.config] : []));
   const said = configs.map((config) => config && `${ThinkLevel[config.level]} ${config.reflectEvery}`);
@@ -243,6 +243,45 @@ test("arguments and results are reported as an agent has them", async () => {
   );
   const called = '{"city":"Köln","days":[1,2]}';
   assert.deepEqual(texts.slice(1, -1), [called, '{"rate":0.92}', "", "RangeError: no rate"]);
+  await sidemirror.close();
+  there.stop();
+});
+
+/** Seen to fail when a method leaves the id out. */
+test("calls that overlap are told apart by their ids", async () => {
+  const there = await standIn();
+  const sidemirror = connect({ address: there.address });
+  const turn = sidemirror.beginTurn();
+  turn.toolCalled("look", {}, { callId: "a" });
+  turn.toolCalled("look", {}, { callId: "b" });
+  turn.toolFailed(new Error("gone"), { callId: "b" });
+  turn.toolReturned("41", false, { callId: "a" });
+  turn.userMessage("How many?");
+  turn.responseDrafted("41");
+  turn.finish(TaskOutcome.SUCCESS);
+  assert.ok(await sidemirror.flush(10_000));
+  const said = there.events.slice(1, -1).map(({ kind: { value } }) => Object.values({ ...(value as object), $typeName: "" }).join(" "));
+  assert.deepEqual(said, [" a look {} false", " b look {} false", " b Error: gone", " a 41 false", " How many?", " 41"]);
+  await sidemirror.close();
+  there.stop();
+});
+
+/** Seen to fail, with ERROR and a goal that failed, when what aborts counts as the agent's error. */
+test("a turn that is aborted has no outcome and no goal", async () => {
+  const goals: string[] = [];
+  const there = await standIn({
+    more: (router) => router.service(GoalReflectionService, { reportGoal: ({ goalId }) => (goals.push(goalId), {}) }),
+  });
+  const sidemirror = connect({ address: there.address });
+  const ends = { goal: { goalId: "g", objective: "count" }, outcome: TaskOutcome.SUCCESS };
+  const stop = AbortSignal.abort();
+  await assert.rejects(sidemirror.beginTurn().run(() => stop.throwIfAborted(), ends), { name: "AbortError" });
+  await assert.rejects(sidemirror.beginTurn().run(() => pause(1_000, 1, { signal: stop }), ends), { name: "AbortError" });
+  await assert.rejects(sidemirror.beginTurn().run(() => { throw new DOMException("late", "TimeoutError"); }));
+  assert.ok(await sidemirror.flush(10_000));
+  const outcomes = there.events.flatMap(({ kind }) => (kind.case === "turnFinished" ? [kind.value.outcome] : []));
+  assert.deepEqual(outcomes.toSorted(), [TaskOutcome.UNSPECIFIED, TaskOutcome.UNSPECIFIED, TaskOutcome.ERROR]);
+  assert.deepEqual(goals, []);
   await sidemirror.close();
   there.stop();
 });

@@ -10,7 +10,7 @@ from sidemirror_server.http.connect.serving import Connect, Method, changes_noth
 from sidemirror_server.http.console.links import Links
 from sidemirror_server.http.console.pages import PageFile
 from sidemirror_server.http.console.serving import open_routes, token_routes
-from sidemirror_server.http.door import Door, hosts_of
+from sidemirror_server.http.door import Door, Refuse, hosts_of
 from sidemirror_server.http.hooks.serving import Hooks
 from sidemirror_server.http.listener import HttpListener
 from sidemirror_server.http.mcp.serving import PATH as MCP_PATH
@@ -64,18 +64,22 @@ class HttpDoor:
         routes: dict[str, App] = {MCP_PATH: self._mcp, **token_routes(links)}
         routes |= dict.fromkeys(methods, self._connect)
         routes |= dict.fromkeys(self._hooks.paths, self._hooks)
+        refusing: dict[str, Refuse] = {}
         if receiver is not None:
             from sidemirror_server.http.otlp import Otlp
             from sidemirror_server.rpc.otlp.services import http_paths
 
             paths = http_paths(self._boundary, receiver, has_names=bool(settings.access_file))
-            routes |= dict.fromkeys(paths, Otlp(paths, limits.message_bytes))
+            otlp = Otlp(paths, limits.message_bytes)
+            routes |= dict.fromkeys(paths, otlp)
+            refusing |= dict.fromkeys(paths, otlp.refuse)
         self._door = Door(
             routes,
             identity,
             refusals,
             open_routes=open_routes(links),
             reads={path for path, method in methods.items() if changes_nothing(method)},
+            refusing=refusing,
         )
         self._listener = HttpListener(self._door, limits.http_connections, limits.http_requests_per_second)
         self.port = 0

@@ -84,6 +84,7 @@ from sidemirror_server.vocabulary.ids import new_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.traffic import Traffic
 from sidemirror_server.work.bounded_queue import Bounded
+from sidemirror_server.work.rotation import Rotation
 from sidemirror_server.work.worker import Handler, Pace, Worker
 
 if TYPE_CHECKING:
@@ -126,7 +127,9 @@ class Sidecar:
         self._traffic = Traffic(own_clock)
         bell = Bell()
         self._lookout = Lookout(stores.log, bell, _LOOK_EVERY_S, stores.wakes) if stores.wakes else None
-        self.recorder = Recorder(stores.log, bell, limits.backlog_bytes, limits.project_backlog_bytes)
+        self.recorder = Recorder(
+            stores.log, bell, limits.backlog_bytes, limits.project_backlog_bytes, expects=self._rotation.expect
+        )
         spending = Spending(stores.ledger, caps_of(settings, self.serves), clock, self.policies)
         own_prompts = templates_of(settings)
         self.gateway = Gateway(routes, spending, clock, prompts=PurposePrompts(own_prompts))
@@ -148,11 +151,12 @@ class Sidecar:
             WaitingSpans(stores.journal),
             stores.memory_search,
         )
-        self._queue = Bounded(stores.work, limits.queued_jobs, clock)
+        self._queue = Bounded(stores.work, limits.queued_jobs, clock, self._rotation)
         self._telemetry = telemetry_of(settings, stores, self._queue, self.conductor, self.recorder, clock)
         handlers = self._handlers(own_prompts, bell)
         self._worker = Worker(
-            *(stores.work, handlers, clock, random.Random(), new_id(clock.now_us()), pace, self.serves)
+            *(stores.work, handlers, clock, random.Random(), new_id(clock.now_us()), pace, self.serves),
+            rotation=self._rotation,
         )
         streams = Streams(StreamLimits(settings.heartbeat_s, limits.idle_stream_s, limits.stream_age_s))
         self._refusals = Refusals(own_clock)
@@ -170,7 +174,12 @@ class Sidecar:
             tracing=Tracing(on=settings.tracing),
             text_bytes=limits.text_bytes,
             shares=Shares(
-                AgentLimits(limits.agent_calls, limits.agent_streams, limits.agent_bytes_per_second),
+                AgentLimits(
+                    limits.agent_calls,
+                    limits.agent_streams,
+                    limits.agent_bytes_per_second,
+                    limits.agent_waiting_bytes,
+                ),
                 own_clock,
                 self._traffic,
             ),
@@ -274,7 +283,12 @@ class Sidecar:
         if is_measured(self._settings):
             facts = self._stores.facts
             parts = (self.admission, self.conductor, self.recorder, self._queue, facts, self._clock, self._traffic)
-            observe(gauges(*parts, own_clock))
+            observe(gauges(*parts, own_clock, self._worker))
+
+    @functools.cached_property
+    def _rotation(self) -> Rotation:
+        """Whose background jobs are next."""
+        return Rotation()
 
     @functools.cached_property
     def _changes(self) -> AdviceChanges:

@@ -8,7 +8,7 @@ from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Serves, serves_listed
-from sidemirror_server.work.queue import Jobs
+from sidemirror_server.work.bounded_queue import Bounded
 from sidemirror_server.work.worker import Handler
 
 
@@ -16,7 +16,7 @@ class TelemetryIn:
     """What takes spans, and what makes turns of them."""
 
     def __init__(
-        self, settings: Settings, stores: Stores, jobs: Jobs, conductor: Conductor, recorder: Recorder, clock: Clock
+        self, settings: Settings, stores: Stores, jobs: Bounded, conductor: Conductor, recorder: Recorder, clock: Clock
     ) -> None:
         """Raises BadSettings; ImportError without OTLP's messages."""
         from sidemirror_server.rpc.otlp.decoder import SpanDecoder
@@ -38,7 +38,7 @@ class TelemetryIn:
 
 
 def telemetry_of(
-    settings: Settings, stores: Stores, jobs: Jobs, conductor: Conductor, recorder: Recorder, clock: Clock
+    settings: Settings, stores: Stores, jobs: Bounded, conductor: Conductor, recorder: Recorder, clock: Clock
 ) -> "TelemetryIn | None":
     """What takes spans; None unless the settings ask for it. Raises BadSettings."""
     if not settings.telemetry.receive:

@@ -13,6 +13,7 @@ from sidemirror_server.goals.record import GoalReflection
 from sidemirror_server.goals.store import KEPT_FOR_US, MOST_PER_GOAL, GoalReflections
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import PlaceTaken, SidemirrorError
+from sidemirror_server.vocabulary.outage import Outage
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves, whose
 from sidemirror_server.work.queue import Job, JobKey, JobState, Work
 
@@ -44,6 +45,7 @@ class Republisher:
         self._reflections = reflections
         self._clock = clock
         self._serves = serves
+        self._outage = Outage(_log, "goal_reflections_not_republished", "goal_reflections_looked_at_again", clock)
 
     async def run(self, may_have_forgotten: asyncio.Event) -> None:
         """Publishes again whenever the event is set, and every hour, until cancelled. Clears the event."""
@@ -57,10 +59,11 @@ class Republisher:
             try:
                 count = await self.republish()
             except SidemirrorError as error:
-                _log.warning("goal_reflections_not_republished", extra={"reason": str(error)})
+                self._outage.failed({"reason": str(error)})
                 may_have_forgotten.set()
                 await asyncio.sleep(_RETRY_S)
             else:
+                self._outage.worked()
                 if count:
                     _log.warning("goal_reflections_republished", extra={"count": count})
 

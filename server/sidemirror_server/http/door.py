@@ -5,19 +5,24 @@ user's machine call loopback fails at each of the three. Without a token there a
 nothing of anybody.
 """
 
-from collections.abc import Collection, Mapping
-from typing import NoReturn
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import NoReturn, TypeAlias
+
+from google.rpc import status_pb2
 
 from sidemirror_server.http.asgi import CLOSE, App, Headers, Receive, Scope, Send, only, tell
 from sidemirror_server.http.connect.errors import refuse_stranger
 from sidemirror_server.http.context import HttpContext
 from sidemirror_server.rpc.boundary.identity import Identity
 from sidemirror_server.rpc.boundary.refusals import Refusals
-from sidemirror_server.rpc.boundary.status import reason_of, row_of
+from sidemirror_server.rpc.boundary.status import reason_of, row_of, status_of
 from sidemirror_server.vocabulary.errors import NotPermitted, Unauthenticated
 from sidemirror_server.vocabulary.telemetry import REFUSED
 
 _HTTP_PORT = 80
+# Writes an error for whoever sent a request.
+Refuse: TypeAlias = Callable[[Scope, Send, status_pb2.Status, Headers], Awaitable[None]]
+NO_REFUSING: Mapping[str, Refuse] = {}
 _ASKS: Headers = [(b"www-authenticate", b"Bearer")]
 
 
@@ -40,14 +45,16 @@ class Door:
         *,
         open_routes: Mapping[str, App],
         reads: Collection[str],
+        refusing: Mapping[str, Refuse] = NO_REFUSING,
     ) -> None:
         """`open_routes`: the paths that need no token. `reads`: the paths of `routes` that a read-only token may
-        call."""
+        call. `refusing`: of the paths of another protocol than Connect, how its refusals are written."""
         self._routes = routes
         self._identity = identity
         self._refusals = refusals
         self._open = open_routes
         self._reads = reads
+        self._refusing = refusing
         # As a Host header has them; set when the port is known.
         self.hosts: frozenset[str] = frozenset()
 
@@ -70,7 +77,10 @@ class Door:
             row = row_of(error)
             REFUSED.add(1, {"code": row.code.name, "reason": reason_of(row)})
             more = _ASKS if isinstance(error, Unauthenticated) else []
-            await refuse_stranger(send, error, [*more, CLOSE])
+            if (refusing := self._refusing.get(path)) is not None:
+                await refusing(scope, send, status_of(error), [*more, CLOSE])
+            else:
+                await refuse_stranger(send, error, [*more, CLOSE])
             return
         if app is None:
             await tell(send, 404, "nothing is served at this path", [CLOSE])

@@ -29,6 +29,7 @@ from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import Cap, ScopePolicies
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed, StoreFull, StoreUnavailable
+from sidemirror_server.vocabulary.outage import Outage
 from sidemirror_server.vocabulary.scope import Scope, whose
 from sidemirror_server.vocabulary.status import ResultStatus
 from sidemirror_server.vocabulary.telemetry import MODEL_CALLS, MODEL_COST, MODEL_TOKENS
@@ -77,6 +78,7 @@ class Spending:
         self._clock = clock
         self._policies = policies
         self._settling: set[asyncio.Task[None]] = set()
+        self._outage = Outage(_log, "not_settled", "settled_again", clock)
         # The caps of the day whose reaching was logged.
         self._told: set[tuple[int, CapOwner, tuple[str, ...], Purpose]] = set()
         # The caps that prevent questions now. As many as were told today.
@@ -227,11 +229,13 @@ class Spending:
         )
 
     async def _settle(self, reservation: Reservation, actual: Amount, *, is_estimate: bool) -> None:
+        told = {**whose(reservation.scope), "purpose": reservation.purpose}
         try:
             await self._ledger.settle(reservation, actual, is_estimate=is_estimate)
         except (StoreUnavailable, StoreFull) as error:
-            told = {**whose(reservation.scope), "purpose": reservation.purpose, "reason": str(error)}
-            _log.warning("not_settled", extra=told)
+            self._outage.failed({**told, "reason": str(error)})
+        else:
+            self._outage.worked(told)
 
     def _give_back(self, asked: "asyncio.Future[Reservation | str]") -> None:
         if asked.cancelled() or asked.exception() is not None:

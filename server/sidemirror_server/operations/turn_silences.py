@@ -83,7 +83,9 @@ def _next_call(after: pb.FailureFollowUp, events: Mapping[str, int]) -> str:
         return "the call was not tried again"
     where = f" at {events[after.attempt_event_id]}" if after.attempt_event_id in events else ""
     later = f" of turn {in_short(after.attempt_turn_id)}" if after.attempt_turn_id else ""
-    worked = "worked" if after.worked else "failed, or its turn did"
+    # Of what was observed by an earlier version it is not known which.
+    otherwise = "worked, and its turn failed" if after.turn_failed else "failed, or its turn did"
+    worked = "worked" if after.worked else otherwise
     done = ", done as told" if after.followed else ", done otherwise than told"
     return f"the next such call{where}{later} {worked}{done if after.advised_recovery_id else ''}"
 

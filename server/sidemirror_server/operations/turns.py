@@ -90,12 +90,18 @@ def _line(turn: pb.Turn) -> str:
 
 
 def _given(turn: pb.Turn) -> str:
-    """How many lessons and recoveries a turn was given: told by the sidecar, and recalled by its agent."""
+    """What a turn was given: lessons and recoveries, told by the sidecar and recalled by its agent, then what else it
+    was told."""
     told, recalled = turn.lesson_count, turn.recalled_count
-    count = f"{told + recalled} lesson{'' if told + recalled == 1 else 's'}"
-    if not recalled:
-        return count
-    return f"{count}, recalled" if not told else f"{count}, {recalled} of them recalled"
+    count = _some(told + recalled, "lesson")
+    if recalled:
+        count += ", recalled" if not told else f", {recalled} of them recalled"
+    others = (("nudge", turn.nudge_count), ("reflection", turn.reflection_count), ("critique", turn.critique_count))
+    return ", ".join((count, *(_some(number, noun) for noun, number in others if number)))
+
+
+def _some(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def ended(turn: pb.Turn) -> str:

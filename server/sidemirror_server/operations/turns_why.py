@@ -31,6 +31,8 @@ _TEXT_CHARS, _ID_CHARS = 1_000, 256
 # Among how many memories a lesson is looked for that was found by the words of a task; in how many pages of failures a
 # recovery that was held back.
 _MOST_HITS, _MOST_PAGES = 100, 20
+_KEPT, _DRAWN = "kept: shadow mode tells nothing", "held back by a draw, to see what happens without it"
+_HELD_BACK = {pb.HELD_BACK_REASON_DRAW: _DRAWN, pb.HELD_BACK_REASON_SHADOW: _KEPT}
 # Where a directive has a block: its kind, and the field.
 _BLOCKS = ("turn_plan", "context"), ("advice", "block"), ("reflection", "lessons")
 
@@ -106,13 +108,14 @@ def _told(record: thinking_pb2.GetTurnResponse | None, receipt: pb.Receipt) -> T
 
 
 def _why_held(told: ToldBlock | None, turn: thinking_pb2.Turn | None) -> str:
-    """Why an item of a block was held back. `told`, `turn`: what is on record of its block and of its turn."""
+    """Why an item of a block was held back, where a server does not say it of the item. `told`, `turn`: what is on
+    record of its block and of its turn."""
     if (told is not None and told.is_shadow) or (turn is not None and turn.is_shadow):
-        return "kept: shadow mode tells nothing"
+        return _KEPT
     # What an agent asks for is held back by the mode of the sidecar that answers, which may not be the turn's.
     if turn is None or (told is not None and told.is_answer):
         return "held back by a draw, or kept in shadow mode"
-    return "held back by a draw, to see what happens without it"
+    return _DRAWN
 
 
 def _receipts(
@@ -191,7 +194,7 @@ def _explained(
     kept = ShownTexts(stub, scope)
     for item in receipt.items:
         if not only or item.id == only:
-            why_held = f", {held}" if item.is_held_back else ""
+            why_held = f", {_HELD_BACK.get(item.held_back_reason, held)}" if item.is_held_back else ""
             yield from _of_item(stub, receipt, item, texts.get(item.id), told, why_held, scope)
             if told is not None and told.is_answer and not item.is_held_back:
                 yield f"    said: {_cut(kept.of(item))}"

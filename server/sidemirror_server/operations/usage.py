@@ -11,9 +11,9 @@ import grpc
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
 from sidemirror_server.operations import exit_codes
-from sidemirror_server.operations.running_check import in_seconds, whose_cap
 from sidemirror_server.operations.shown import plain, with_defaults
 from sidemirror_server.operations.target import asked, scope_of
+from sidemirror_server.rpc.sidecar.findings import in_seconds, whose_cap
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -137,7 +137,7 @@ def _show_spending(info: pb.GetServerInfoResponse) -> None:
         capped.add_column(heading, justify="right")
     for cap in info.spend_caps:
         owner, counted = whose_cap(cap)
-        name = Text(f"{owner}'s on {counted}")
+        name = Text(f"{owner}'s on {plain(counted)}")
         resets = f"{cap.reset_time.ToDatetime():%Y-%m-%d %H:%M} UTC"
         if cap.HasField("usd_per_day"):
             capped.add_row(name, f"{cap.used_usd:.6f} USD", f"{cap.usd_per_day:.2f} USD", resets)

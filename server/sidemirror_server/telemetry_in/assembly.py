@@ -19,7 +19,7 @@ _DEEPEST = 200
 # Agents in whose time a span may lie: the longest ones. Chosen here: no run has more whose parents are missing, and a
 # forged trace takes seconds at most.
 _MOST_AROUND = 1_000
-# The turn of a whole trace has this in the place of its top span.
+# The turn of a whole trace has this in the place of its top span; a later one of the trace has its number too.
 WHOLE = "trace"
 
 
@@ -33,8 +33,8 @@ class Waits(msgspec.Struct, frozen=True):
 
 
 class AssembledTurn(msgspec.Struct, frozen=True):
-    """A turn. `top`: the id of its outermost agent span, or WHOLE. `calls` and `answers`: its tool and model spans, by
-    their start. `agents`: by span, the name of a nested agent that it belongs to."""
+    """A turn. `top`: the id of its outermost agent span, or that of a whole trace. `calls` and `answers`: its tool and
+    model spans, by their start. `agents`: by span, the name of a nested agent that it belongs to."""
 
     top: str
     start_us: int
@@ -51,35 +51,42 @@ class AssembledTurn(msgspec.Struct, frozen=True):
 class Assembly(msgspec.Struct, frozen=True):
     """What a trace has come to. `turns`: by their start. `taken`: the ids of the spans that need not be kept any more.
     `late`: how many of these came after their turn. `again_us`: how long after the last span to look again; None: all
-    is done."""
+    is done. `wholes`: how many turns of the whole trace there are, with the earlier ones."""
 
     turns: tuple[AssembledTurn, ...]
     taken: frozenset[str]
     late: int
     again_us: int | None
+    wholes: int = 0
 
 
-def assemble(spans: Iterable[Span], recorded: frozenset[str], quiet_us: int, waits: Waits) -> Assembly:
+def assemble(spans: Iterable[Span], recorded: frozenset[str], quiet_us: int, waits: Waits, wholes: int = 0) -> Assembly:
     """The turns that are complete. `recorded`: the spans of earlier turns of the trace. `quiet_us`: how long ago the
-    last span came."""
+    last span came. `wholes`: how many of the earlier turns were of the whole trace."""
     tree = _Tree(spans, recorded)
     groups: dict[str, list[Span]] = {}
     for span in tree.spans.values():
         groups.setdefault(tree.owner(span), []).append(span)
     late = groups.pop(_LATE, [])
     taken, turns, again = {span.span_id for span in late}, [], []
-    has_agents = bool(recorded) or any(top != WHOLE for top in groups)
-    for top, members in groups.items():
+    found = {top: _turn(tree, top, members) for top, members in groups.items()}
+    has_agents = bool(recorded) or any(
+        _is_of_record(turn, has_agents=True) for top, turn in found.items() if top != WHOLE
+    )
+    for top, turn in found.items():
         wait_us = _wait_us(tree, top, waits)
         if quiet_us < wait_us:
             again.append(wait_us)
             continue
-        taken |= {span.span_id for span in members}
-        turn = _turn(tree, top, members)
-        if _is_of_record(turn, has_agents=has_agents):
-            turns.append(turn)
+        taken |= {span.span_id for span in groups[top]}
+        if not _is_of_record(turn, has_agents=has_agents):
+            continue
+        if top == WHOLE:
+            wholes += 1
+            turn = msgspec.structs.replace(turn, top=WHOLE if wholes == 1 else f"{WHOLE}-{wholes}")
+        turns.append(turn)
     in_order = sorted(turns, key=lambda turn: (turn.start_us, turn.top))
-    return Assembly(tuple(in_order), frozenset(taken), len(late), min(again) if again else None)
+    return Assembly(tuple(in_order), frozenset(taken), len(late), min(again) if again else None, wholes)
 
 
 _LATE = "late"
@@ -95,7 +102,7 @@ class _Tree:
             if span.span_id not in recorded and (known is None or _sooner(span, known)):
                 self.spans[span.span_id] = span
         self._recorded = recorded
-        agents = (span for span in self.spans.values() if span.kind is SpanKind.AGENT)
+        agents = (span for span in self.spans.values() if span.kind is SpanKind.AGENT and not span.is_within)
         by_length = sorted(agents, key=lambda agent: (agent.end_us - agent.start_us, agent.span_id))
         self._agents = by_length[-_MOST_AROUND:]
         self._climbed: dict[str, tuple[str, str, Span | None]] = {}
@@ -129,7 +136,8 @@ class _Tree:
         there; and the agent in whose time they lie. Kept, since many spans lie within the same agents."""
         if span.span_id not in self._climbed:
             path, missing = self.above(span)
-            outermost = next((one.span_id for one in reversed(path) if one.kind is SpanKind.AGENT), "")
+            agents = (one for one in reversed(path) if one.kind is SpanKind.AGENT and not one.is_within)
+            outermost = next((one.span_id for one in agents), "")
             self._climbed[span.span_id] = outermost, missing, self._around(path[-1]) if missing else None
         return self._climbed[span.span_id]
 
@@ -174,6 +182,8 @@ def _turn(tree: _Tree, top: str, members: Sequence[Span]) -> AssembledTurn:
     answers = tuple(span for span in by_start if span.kind is SpanKind.MODEL and not _repeats(tree, span))
     agent = tree.spans.get(top)
     agents = [span for span in by_start if span.kind is SpanKind.AGENT]
+    # A span above the agent's may name the conversation too, such as that of the request that it serves.
+    above = tree.above(agent)[0][1:] if agent else []
     named = [*([agent] if agent else []), *agents, *by_start]
     answer = next((span.text for span in reversed(answers) if span.text), "")
     return AssembledTurn(
@@ -181,7 +191,7 @@ def _turn(tree: _Tree, top: str, members: Sequence[Span]) -> AssembledTurn:
         agent.start_us if agent else min(span.start_us for span in members),
         agent.end_us if agent else max(span.end_us for span in members),
         agent.is_error if agent else any(span.is_error for span in members if not span.parent_id),
-        session=next((span.session for span in named if span.session), ""),
+        session=next((span.session for span in (*named, *above) if span.session), ""),
         question=next((span.question for span in (*answers, *named) if span.question), ""),
         answer=answer or next((span.text for span in named if span.kind is SpanKind.AGENT and span.text), ""),
         calls=calls,

@@ -1,7 +1,8 @@
 """Which attributes say what, in each of the conventions that instrumentations follow. Data, and how to look it up.
 
 A convention is recognised by its attributes and never by a version. Several may stand in one span: the first dialect of
-`DIALECTS` that knows the span's kind decides it, and a field is the first attribute that has a value.
+`DIALECTS` that knows the span's kind decides it, and a field is the first attribute that has a value. A kind that none
+of them knows is a STEP.
 
 Sources: OpenTelemetry semantic conventions for generative AI; OpenInference's and OpenLLMetry's conventions; the Vercel
 AI SDK's page on telemetry; recorded spans of seven set-ups.
@@ -20,7 +21,8 @@ _TOOL, _MODEL, _AGENT, _STEP = SpanKind.TOOL, SpanKind.MODEL, SpanKind.AGENT, Sp
 class Dialect(msgspec.Struct, frozen=True):
     """A convention. `kinds`: the attribute that says what a span is, and what its values mean; another value is a
     STEP. The other fields are the names of attributes, the most telling first; `inputs` and `outputs` hold messages, as
-    JSON or, with a name that ends in a dot, as one attribute for each part of each message."""
+    JSON or, with a name that ends in a dot, as one attribute for each part of each message. `graph`: JSON whose
+    `langgraph_node` is the node of a graph in which the span lies."""
 
     name: str
     kinds: tuple[tuple[str, Mapping[str, SpanKind]], ...]
@@ -36,6 +38,7 @@ class Dialect(msgspec.Struct, frozen=True):
     error_type: tuple[str, ...] = ()
     input_tokens: tuple[str, ...] = ()
     output_tokens: tuple[str, ...] = ()
+    graph: tuple[str, ...] = ()
 
 
 VERCEL = Dialect(
@@ -115,6 +118,7 @@ OPENINFERENCE = Dialect(
     outputs=("llm.output_messages.",),
     input_tokens=("llm.token_count.prompt",),
     output_tokens=("llm.token_count.completion",),
+    graph=("metadata",),
 )
 
 OPENLLMETRY = Dialect(
@@ -151,12 +155,16 @@ def is_wanted(attribute: str) -> bool:
     return attribute in _WANTED or attribute.startswith(_PREFIXES)
 
 
+def is_of_many(attribute: str) -> bool:
+    """Whether a span may have any number of attributes such as this one: parts of messages."""
+    return attribute.startswith(_PREFIXES)
+
+
 def kind_of(attributes: Mapping[str, Any]) -> SpanKind:
-    """What the span is about; OTHER if no dialect knows it."""
-    for name, values in _KINDS:
-        if (value := attributes.get(name)) is not None:
-            return values.get(value, _STEP) if isinstance(value, str) else _STEP
-    return SpanKind.OTHER
+    """What the span is about; OTHER if it has no dialect's attribute, STEP if it has one whose value none knows."""
+    said = [(values, attributes[name]) for name, values in _KINDS if attributes.get(name) is not None]
+    known = (values[value] for values, value in said if isinstance(value, str) and value in values)
+    return next(known, _STEP if said else SpanKind.OTHER)
 
 
 def first_of(attributes: Mapping[str, Any], field: str) -> Any:

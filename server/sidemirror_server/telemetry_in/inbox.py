@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -19,7 +19,8 @@ from sidemirror_server.trace.log import Entry, Journal, Note
 from sidemirror_server.trace.sources import SourceKind
 from sidemirror_server.vocabulary.ids import JobId, derived_id
 from sidemirror_server.vocabulary.scope import Scope, whose
-from sidemirror_server.work.queue import Jobs, NewJob
+from sidemirror_server.work.bounded_queue import Bounded
+from sidemirror_server.work.queue import Job, JobState, NewJob
 
 _log = logging.getLogger(__name__)
 
@@ -44,11 +45,12 @@ _PAGE, _PAGE_BYTES = 100, 4 * 1024 * 1024
 
 class Piece(msgspec.Struct, frozen=True, omit_defaults=True):
     """A note: spans of a trace that came together, and the name of the token that sent them. `recorded`: instead, the
-    ids of spans whose turns are made."""
+    ids of spans whose turns are made. `wholes`: with these, how many turns of the whole trace there are."""
 
     spans: tuple[Span, ...] = ()
     caller: str = ""
     recorded: tuple[str, ...] = ()
+    wholes: int = 0
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -59,7 +61,7 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 class _Lately(msgspec.Struct):
-    """What was kept of a trace since a time."""
+    """What was kept of a trace since a time, or is being kept."""
 
     since_us: int
     spans: int = 0
@@ -81,7 +83,7 @@ _encoded = msgspec.json.Encoder(order="deterministic").encode
 class SpanInbox:
     """Keeps spans, and the times at which their traces are looked at."""
 
-    def __init__(self, journal: Journal, jobs: Jobs, settle_us: int) -> None:
+    def __init__(self, journal: Journal, jobs: Bounded, settle_us: int) -> None:
         self._journal = journal
         self._jobs = jobs
         self._settle_us = settle_us
@@ -99,18 +101,41 @@ class SpanInbox:
                 dropped += len(spans) - len(fitting)
                 if fitting:
                     kept.append((trace, fitting, lately))
-        for start in range(0, len(kept), _AT_ONCE):
-            batch = kept[start : start + _AT_ONCE]
-            await asyncio.gather(*(self._keep(scope, caller, *one, now_us) for one in batch))
+        waiting = list(kept)
+        try:
+            while waiting:
+                batch, waiting = waiting[:_AT_ONCE], waiting[_AT_ONCE:]
+                await asyncio.gather(*(self._keep(scope, caller, *one, now_us) for one in batch))
+        finally:
+            for _, fitting, lately in waiting:
+                lately.spans -= len(fitting)
         return Kept(sum(len(fitting) for _, fitting, _ in kept), dropped)
 
-    async def look_at(self, scope: Scope, trace_id: str, at_us: int, now_us: int) -> None:
-        """Has the trace looked at, soon after `at_us`. Raises LimitReached, and what the store raises."""
-        # One job for all that falls due at nearly the same time.
+    async def look_again(self, scope: Scope, trace_id: str, at_us: int, now_us: int) -> None:
+        """Has the trace looked at once more, soon after `at_us`, by the job of a look. Raises what the store raises."""
+        await self._look_at(scope, trace_id, at_us, now_us, self._jobs.follow)
+
+    async def are_many(self, scope: Scope) -> bool:
+        """Whether so many traces of the scope wait that none may do so for long. Raises what the store raises."""
+        return await self._jobs.is_half_full(scope, KIND)
+
+    async def _look_at(
+        self, scope: Scope, trace_id: str, at_us: int, now_us: int, put: Callable[[Scope, NewJob, int], Awaitable[Job]]
+    ) -> None:
+        """Puts the job of a look, unless there is one that has yet to begin."""
+        while True:
+            job = self._job(scope, trace_id, at_us)
+            kept = await put(scope, job, now_us)
+            if kept.state in (JobState.QUEUED, JobState.RETRYING):
+                return
+            # By the clock of another sidecar its time has come: what was kept just now may not have been seen.
+            at_us = (job.run_at_us or at_us) + 1
+
+    def _job(self, scope: Scope, trace_id: str, at_us: int) -> NewJob:
+        """One job for all that falls due at nearly the same time."""
         slot_us = -(-at_us // self._settle_us) * self._settle_us if self._settle_us else at_us
         job_id = JobId(derived_id(scope, KIND, f"{trace_id}\0{slot_us}"))
-        job = NewJob(job_id, KIND, _encoded(TraceDue(trace_id)), run_at_us=slot_us)
-        await self._jobs.put(scope, job, now_us)
+        return NewJob(job_id, KIND, _encoded(TraceDue(trace_id)), run_at_us=slot_us)
 
     def is_first_drop(self, scope: Scope, trace_id: str, now_us: int) -> bool:
         """Whether nothing was said in this minute of dropped spans of the trace; then it counts as said."""
@@ -121,12 +146,23 @@ class SpanInbox:
     async def _keep(
         self, scope: Scope, caller: str, trace_id: str, spans: Sequence[Span], lately: _Lately, now_us: int
     ) -> None:
-        digest = hashlib.blake2b(_encoded(spans), digest_size=16).hexdigest()
-        placed = _placed(spans, now_us)
-        note = Note(f"{trace_id}/{digest}", trace_id, now_us, _encoded(Piece(placed, caller)))
-        lately.size_bytes += len(note.body)
-        await self._journal.add(scope, TOPIC, note, KEPT_US)
-        await self.look_at(scope, trace_id, now_us + self._settle_us, now_us)
+        """Keeps spans of a trace. What is not kept, or was kept before, leaves the others their room: exporters send
+        again what was refused."""
+        body = _encoded(Piece(tuple(spans), caller))
+        lately.size_bytes += len(body)
+        is_new = False
+        try:
+            at_us = now_us + self._settle_us
+            # First, so that what is refused leaves nothing in the store.
+            await self._jobs.check(scope, KIND, self._job(scope, trace_id, at_us).job_id)
+            digest = hashlib.blake2b(_encoded(spans), digest_size=16).hexdigest()
+            note = Note(f"{trace_id}/{digest}", trace_id, now_us, body)
+            is_new = await self._journal.add(scope, TOPIC, note, KEPT_US)
+            await self._look_at(scope, trace_id, at_us, now_us, self._jobs.put)
+        finally:
+            if not is_new:
+                lately.spans -= len(spans)
+                lately.size_bytes -= len(body)
 
     def _lately(self, scope: Scope, trace_id: str, spans: Sequence[Span], now_us: int) -> _Lately | None:
         """What was kept of the trace in this minute; None if no agent works in it, as far as is known here."""
@@ -194,18 +230,29 @@ def _fitting(scope: Scope, trace_id: str, spans: Sequence[Span], lately: _Lately
     return fitting
 
 
-def _placed(spans: Sequence[Span], now_us: int) -> tuple[Span, ...]:
-    """The spans with times of the last day. A sender's clock may be wrong: then all of them are moved, so that the last
-    one ends now; and they may be forged, so that what lies outside of the day even then is brought to its edge."""
-    first_us, last_us = min(span.start_us for span in spans), max(span.end_us for span in spans)
-    if now_us - _DAY_US <= first_us and last_us <= now_us:
-        return tuple(spans)
-    by_us = now_us - last_us
-    return tuple(
-        msgspec.structs.replace(
-            span,
-            start_us=max(span.start_us + by_us, now_us - _DAY_US),
-            end_us=max(span.end_us + by_us, now_us - _DAY_US),
-        )
-        for span in spans
-    )
+def placed(arrived: Iterable[tuple[int, Sequence[Span]]]) -> list[Span]:
+    """The spans of a trace with times of the day before they came. `arrived`: by note, when it came and what it holds.
+
+    A sender's clock may be wrong, or it could not send for days. Then all of the trace is moved by the same time, so
+    that no span ends after it came, and one of them just then. Times may be forged too: what began before the last day
+    even then is brought to its edge. A span without times is one that took no time when it came.
+    """
+    pieces = [(at_us, span) for at_us, spans in arrived for span in spans]
+    timed = [(at_us, span) for at_us, span in pieces if span.end_us]
+    by_us = 0
+    if any(span.end_us > at_us or _began(span) < at_us - _DAY_US for at_us, span in timed):
+        by_us = min(at_us - span.end_us for at_us, span in timed)
+    edge_us = max((at_us for at_us, _ in pieces), default=0) - _DAY_US
+    return [_moved(span, at_us, by_us, edge_us) for at_us, span in pieces]
+
+
+def _began(span: Span) -> int:
+    return span.start_us or span.end_us
+
+
+def _moved(span: Span, at_us: int, by_us: int, edge_us: int) -> Span:
+    start_us, end_us = (_began(span) + by_us, span.end_us + by_us) if span.end_us else (at_us, at_us)
+    start_us, end_us = max(start_us, edge_us), max(end_us, edge_us)
+    if (start_us, end_us) == (span.start_us, span.end_us):
+        return span
+    return msgspec.structs.replace(span, start_us=start_us, end_us=end_us)

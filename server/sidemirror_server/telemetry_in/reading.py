@@ -1,6 +1,7 @@
 """From a span as it was sent to what is kept of it, by the dialects. Pure; runs in the decoder's process."""
 
 import ast
+import hashlib
 import json
 from typing import Any
 
@@ -12,32 +13,48 @@ from sidemirror_server.telemetry_in.spans import RawSpan, Span, SpanKind
 from sidemirror_server.vocabulary.text import enter_clipped, enter_json_clipped
 
 # In code points. Chosen here: four times what recoveries read of a result, and so little that an export of spans stays
-# small; no name of a tool, an agent or a conversation is as long.
+# small; no name of a tool or an agent is as long; the id of a session has 128, `otlp:` among them.
 _TEXT_CHARS = 32_000
 _NAME_CHARS = 100
+_SESSION_CHARS = 123
 # Longer texts are not taken for a Python literal. Chosen here: some milliseconds.
 _LITERAL_CHARS = 64_000
 _LARGEST = 2**53
 # Fields that messages have beside their content: LangChain's, and results of MCP.
 _OF_MESSAGES = frozenset(("type", "tool_call_id", "status", "isError"))
+# What wraps a result, the outermost first, and what LangChain writes beside it.
+_WRAPPERS = ("output", "kwargs", "data")
+_BESIDE = frozenset((*_WRAPPERS, "graph", "id", "lc", "metadata", "name", "repr", "tags", "type"))
 
 
 def span_of(raw: RawSpan, *, with_content: bool) -> Span:
     """What is kept of a span. Without content: no arguments, no results, no messages and no texts of errors."""
     attributes, kind = raw.attributes, kind_of(raw.attributes)
     start_us, end_us = raw.start_ns // 1000, max(raw.start_ns, raw.end_ns) // 1000
+    node = _node(first_of(attributes, "graph")) if kind is SpanKind.AGENT else ""
+    if node and node == raw.name:
+        kind = SpanKind.STEP
+    session = _session(first_of(attributes, "session"))
     if kind in (SpanKind.OTHER, SpanKind.STEP):
-        session = _name(first_of(attributes, "session"))
         return Span(raw.span_id, raw.parent_id, kind, start_us, end_us, raw.is_error, session=session)
     span = Span(
         *(raw.span_id, raw.parent_id, kind, start_us, end_us, raw.is_error or _tells_error(raw, kind)),
         name=_name(first_of(attributes, "tool" if kind is SpanKind.TOOL else "agent")) or _name(raw.name),
         call_id=_name(first_of(attributes, "call_id")),
-        session=_name(first_of(attributes, "session")),
+        session=session,
         input_tokens=_count(first_of(attributes, "input_tokens")),
         output_tokens=_count(first_of(attributes, "output_tokens")),
+        is_within=bool(node),
     )
     return _with_content(span, raw) if with_content else span
+
+
+def _node(value: Any) -> str:
+    """The node of LangGraph's in which a span lies; empty if none. OpenInference says AGENT of every run of LangChain's
+    whose name has "agent" in it: the node `agent` of a graph is none, and an agent in a node is not the outermost."""
+    found = decoded(value)
+    node = found.get("langgraph_node") if isinstance(found, dict) else None
+    return node if isinstance(node, str) else ""
 
 
 def _with_content(span: Span, raw: RawSpan) -> Span:
@@ -78,18 +95,20 @@ def _result(value: Any) -> str:
 
 
 def _unwrapped(value: Any) -> Any:
-    """A result without what frameworks wrap around it: `{"output": …}`, and what a message object is stored in."""
-    found = decoded(value)
+    """A result without what frameworks wrap around it: `{"output": …}`, and what a message object is stored in. An
+    object that says anything else is the tool's own, such as `{"output": …, "exit_code": 1}`, or `{"data": …, "errors":
+    […]}` of GraphQL."""
+    found, whole = decoded(value), value
     for _ in range(3):
-        if not isinstance(found, dict):
+        if not isinstance(found, dict) or _is_message(found):
             break
-        if _is_message(found):
-            return found
-        inner = found.get("output", found.get("kwargs", found.get("data")))
-        if not isinstance(inner, dict | str):
+        inner = next((found[name] for name in _WRAPPERS if name in found), None)
+        if not isinstance(inner, dict | str) or not found.keys() <= _BESIDE:
             break
-        value = found = inner
-    return value
+        # Without a message in it, only a wrapper that holds nothing else is one.
+        whole = inner if found.keys() <= set(_WRAPPERS) else whole
+        found = inner
+    return found if isinstance(found, dict) and _is_message(found) else whole
 
 
 def _is_message(found: dict[str, Any]) -> bool:
@@ -149,8 +168,20 @@ def _entered(text: str) -> str:
 
 def _name(value: Any) -> str:
     """A name or an id: printable, and no longer than ids may be."""
-    text = _entered(_text(value))[:_NAME_CHARS]
+    return _printable(_entered(_text(value))[:_NAME_CHARS])
+
+
+def _printable(text: str) -> str:
     return text if text.isprintable() else "".join(character for character in text if character.isprintable())
+
+
+def _session(value: Any) -> str:
+    """A conversation. Of a longer name than an id of a session has room for, its beginning and a digest of all."""
+    text = _printable(_entered(_text(value)))
+    if len(text) <= _SESSION_CHARS:
+        return text
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return f"{text[: _SESSION_CHARS - len(digest) - 1]}~{digest}"
 
 
 def _count(value: Any) -> int:

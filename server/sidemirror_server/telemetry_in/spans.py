@@ -43,8 +43,8 @@ class Span(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is kept of a span.
 
     `name`: of the tool or the agent. `arguments`: of a tool. `text`: what a tool returned or how it failed, or what a
-    model or an agent answered. `question`: what the user last wrote. `session`: the conversation that it names. All
-    texts have passed `vocabulary.text.enter`.
+    model or an agent answered. `question`: what the user last wrote. `session`: the conversation that it names.
+    `is_within`: an agent that says that it runs within another one. All texts have passed `vocabulary.text.enter`.
     """
 
     span_id: str
@@ -61,3 +61,4 @@ class Span(msgspec.Struct, frozen=True, omit_defaults=True):
     session: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
+    is_within: bool = False

@@ -4,8 +4,10 @@ An event's id is that of its span with a suffix, so that what is recorded twice 
 them: anybody may have sent the spans (decision 075).
 """
 
+from collections.abc import Container
+
 from sidemirror_server.telemetry_in.assembly import AssembledTurn
-from sidemirror_server.telemetry_in.spans import Span
+from sidemirror_server.telemetry_in.spans import Span, SpanKind
 from sidemirror_server.trace.event import (
     Event,
     ModelReturned,
@@ -69,6 +71,11 @@ def events_of(turn: AssembledTurn, most: int) -> list[Event]:
     events = [event for *_, event in sorted(placed, key=lambda one: one[:3])][: most - 1]
     finished = TurnFinished("error" if turn.is_error else "")
     return [*events, _event(turn.top, "f", max(turn.end_us, events[-1].at_us if events else 0), finished)]
+
+
+def is_missing(seen: Container[EventId], span: Span) -> bool:
+    """Whether a turn with these events has none of this span."""
+    return EventId(f"{span.span_id}-{'c' if span.kind is SpanKind.TOOL else 'm'}") not in seen
 
 
 def _placed(span: Span, suffix: str, at_us: int, rank: int, what: What, agent: str) -> tuple[int, int, str, Event]:

@@ -180,7 +180,7 @@ def _apply_claim(state: TurnState, sequence: int, claim: SlotClaim) -> None:
 
 def _apply_directive(state: TurnState, directive: Directive) -> None:
     if not directive.is_shadow:
-        state.lesson_count += _lessons_in(directive)
+        _count_told(state, directive)
     match directive.what:
         case TurnPlan() as plan:
             state.turn_id, state.session_id, state.turn_count = plan.turn_id, plan.session_id, plan.turn_count
@@ -206,6 +206,21 @@ def _apply_directive(state: TurnState, directive: Directive) -> None:
             state.updated_us = state.ended_us or state.updated_us
             state.standing = TurnStanding.ABANDONED if summary.abandoned else TurnStanding.FINISHED
             state.claims.clear()
+
+
+def _count_told(state: TurnState, directive: Directive) -> None:
+    """Counts what the agent is told with a directive that is not kept. A reflection or a critique without a result
+    tells it nothing about its task."""
+    state.lesson_count += _lessons_in(directive)
+    match directive.what:
+        case Nudge():
+            state.told_nudges += 1
+        case Reflection(status=ResultStatus.OK):
+            state.told_reflections += 1
+        case Critiqued(status=ResultStatus.OK):
+            state.told_critiques += 1
+        case _:
+            pass
 
 
 def _lessons_in(directive: Directive) -> int:

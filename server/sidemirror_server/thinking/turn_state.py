@@ -79,8 +79,11 @@ class TurnState(msgspec.Struct):
     tool_call_count: int = 0
     tool_error_count: int = 0
     nudge_count: int = 0
-    # Lessons and recoveries that the agent was told.
+    # What the agent was told: lessons and recoveries, nudges, reflections and critiques.
     lesson_count: int = 0
+    told_nudges: int = 0
+    told_reflections: int = 0
+    told_critiques: int = 0
     reflections: dict[str, int] = {}
     critiques: dict[str, int] = {}
     revision_asked: bool = False

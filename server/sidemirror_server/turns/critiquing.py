@@ -24,6 +24,7 @@ from sidemirror_server.vocabulary.budget import Spent, claim, model_timeout_s
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, new_id
+from sidemirror_server.vocabulary.outage import Outage
 from sidemirror_server.vocabulary.scope import whose
 from sidemirror_server.vocabulary.status import ResultStatus
 
@@ -39,6 +40,7 @@ class TurnCritiques:
         self._critic = critic
         self._recorder = recorder
         self._clock = clock
+        self._outage = Outage(_log, "critique_not_kept", "critiques_kept_again", clock)
 
     def drafted(self, turn: LiveTurn, event_id: EventId, draft: ResponseDrafted) -> None:
         """Starts a critique of the draft if the turn's mode wants one."""
@@ -87,8 +89,10 @@ class TurnCritiques:
         except (SidemirrorError, TimeoutError) as error:
             # The agent still gets its verdict, but without an id, because no list will show the critique.
             told = {**whose(turn.scope), "turn_id": turn.state.turn_id, "reason": type(error).__name__}
-            _log.warning("critique_not_kept", extra=told)
+            self._outage.failed(told)
             made = self._critic.made("", material, verdict, about)
+        else:
+            self._outage.worked(whose(turn.scope))
         self._record(turn, begun, made)
 
     def _done(self, turn: LiveTurn, begun: SlotClaim, task: asyncio.Task[None]) -> None:

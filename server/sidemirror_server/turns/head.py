@@ -30,6 +30,10 @@ class HeadBody(msgspec.Struct, frozen=True, omit_defaults=True):
     tool_error_count: int = 0
     lesson_count: int = 0
     is_shadow: bool = False
+    # Those that the turn was told.
+    nudge_count: int = 0
+    reflection_count: int = 0
+    critique_count: int = 0
 
 
 # A head's body from its JSON.
@@ -52,5 +56,8 @@ def head_body(state: TurnState, unlearned: tuple[str, ...] = ()) -> bytes:
             tool_error_count=state.tool_error_count,
             lesson_count=state.lesson_count,
             is_shadow=state.is_shadow,
+            nudge_count=state.told_nudges,
+            reflection_count=state.told_reflections,
+            critique_count=state.told_critiques,
         )
     )

@@ -8,6 +8,7 @@ and their `durable` does not rise (decision 012).
 import asyncio
 import logging
 from collections import Counter, defaultdict
+from collections.abc import Callable
 
 from sidemirror_server.trace.erasure import ERASED, REWRITTEN
 from sidemirror_server.trace.live import Bell
@@ -33,9 +34,17 @@ LINGER_S = 0.01
 class Recorder:
     """Takes entries from memory to the log."""
 
-    def __init__(self, log: TurnLog, bell: Bell, backlog_bytes: int, project_backlog_bytes: int = 0) -> None:
+    def __init__(
+        self,
+        log: TurnLog,
+        bell: Bell,
+        backlog_bytes: int,
+        project_backlog_bytes: int = 0,
+        expects: Callable[[Scope], None] | None = None,
+    ) -> None:
         """`backlog_bytes`: the limit on the pending entries of all turns while the store is away;
-        `project_backlog_bytes`: on those of one project, 0 is none."""
+        `project_backlog_bytes`: on those of one project, 0 is none. `expects`: is told whose turns have put a job."""
+        self._expects = expects
         self._project_backlog_bytes = project_backlog_bytes
         self._of_projects: Counter[Scope] = Counter()  # bytes
         self._log = log
@@ -182,6 +191,8 @@ class Recorder:
                 turn.fail(failure)
             return False
         self._outage.worked()
+        if self._expects is not None and any(batch.sequel is not None for _, batch in items):
+            self._expects(scope)
         for turn, batch in items:
             turn.settle(batch)
             self._waiting_since_s.pop(turn, None)  # entries that are still pending are newer

@@ -85,6 +85,7 @@ class RecoveryLearner:
         self._serves = serves
         self._clock = clock
         self._outage = Outage(_log, "recoveries_not_learned", "recoveries_learned_again", clock)
+        self._failures = Outage(_log, "turn_not_learned", "turns_learned_again", clock)
         self._ended = asyncio.Event()
         self._busy_until_s = 0.0
 
@@ -117,9 +118,12 @@ class RecoveryLearner:
             except SidemirrorError as error:
                 # It is due again when the lease has ended.
                 told = {**whose(turn.scope), "turn_id": turn.turn_id, "reason": str(error)}
-                _log.warning("turn_not_learned", extra=told)
+                self._failures.failed(told)
                 if turn.attempts >= _MOST_ATTEMPTS:
                     await self._store.keep(turn.scope, turn.turn_id, ())
+                    _log.warning("turn_given_up", extra=told)
+            else:
+                self._failures.worked(whose(turn.scope))
         # Once for all of them: agents that fail at the same thing teach the same signature.
         for scope, signatures in learned.items():
             await self._finder.learned(scope, signatures)
@@ -179,13 +183,13 @@ class RecoveryLearner:
                 await self._trials.settle(scope, receipt_id, settled, shown[receipt_id].time_us)
 
 
-def _where(scope: Scope, head: TurnHead, started: TurnStarted) -> Where:
+def _where(scope: Scope, head: TurnHead, started: TurnStarted, recorded_us: int) -> Where:
     """The turn, and who tells of it. Spans that name no conversation are of one identity, whoever sent them."""
     if not started.from_spans:
         return Where(scope, head.turn_id, head.session_id, started.caller or head.session_id)
     conversation = "" if started.own_session else str(head.session_id)
     identity = started.caller or conversation or NAMELESS
-    return Where(scope, head.turn_id, head.session_id, identity, conversation)
+    return Where(scope, head.turn_id, head.session_id, identity, conversation, recorded_us)
 
 
 def _own(one: Observation) -> Observation:
@@ -248,7 +252,7 @@ class _Fold:
                     await asyncio.sleep(0)
                 recorded = recorded_in(entry)
                 if isinstance(recorded, Event):
-                    outcome = await self._event(head, recorded, outcome)
+                    outcome = await self._event(head, recorded, outcome, entry.at_us)
                 elif isinstance(recorded, Directive) and isinstance(recorded.what, Advised):
                     self._advised(head, recorded, recorded.what)
         for receipt in receipts:
@@ -276,9 +280,9 @@ class _Fold:
         if recovery and came(self.trail, recovery, never=never):
             self.late.add(receipt_id)
 
-    async def _event(self, head: TurnHead, event: Event, outcome: str) -> str:
+    async def _event(self, head: TurnHead, event: Event, outcome: str, recorded_us: int) -> str:
         if isinstance(event.what, TurnStarted):
-            begin(self.trail, _where(self._scope, head, event.what))
+            begin(self.trail, _where(self._scope, head, event.what, recorded_us))
             self._asked, self._heard = await self._asked_in(head, event.what), []
         await self._hear(event.at_us)
         failed = apply(self.trail, event)

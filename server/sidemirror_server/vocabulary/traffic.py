@@ -18,6 +18,10 @@ _log = logging.getLogger(__name__)
 # What is told is of this time at least, and of twice as much at most. Chosen here: a loud agent is loud for minutes,
 # and one that has ended is soon left out.
 PERIOD_S = 60.0
+# An agent is held back from this part of the time on: what its calls and messages waited, summed. Chosen here: a minute
+# of bursts is no flood. Before so much of the account has passed, a wait says nothing.
+HELD_BACK = 0.5
+_SHORTEST_S = 30.0
 # How many senders a period has room for. Chosen here: all agents of a node, and some 100 KB.
 _COUNTED = 256
 # How many senders a caller is told of, and how many a line of the log names.
@@ -123,6 +127,16 @@ class Traffic:
         """For which part of the time the loop computed or waited for a CPU when it was looked at last, 0 to 1; 0
         after a silence. Any thread may call it."""
         return self._busy if self._clock.monotonic_s() - self._looked_s < 2 * _LOOK_S else 0.0
+
+    def held_back_count(self) -> int:
+        """How many tokens' calls and messages have waited for half of the time of the account. Any thread may call
+        it."""
+        now_s, present, last = self._clock.monotonic_s(), self._period, self._last
+        periods = [one for one in (last, present) if one is not None and now_s - one.began_s < 2 * PERIOD_S]
+        if not periods:
+            return 0
+        least_s = HELD_BACK * max(_SHORTEST_S, now_s - periods[0].began_s)
+        return sum(seconds >= least_s for _, seconds in _longest([dict(one.waited_s) for one in periods]))
 
     def told(self) -> TrafficTold:
         """The account of the present period and of the one before."""

@@ -12,6 +12,7 @@ from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.telemetry import JOBS_PUT
 from sidemirror_server.work.queue import Job, JobKey, JobState, NewJob, Work
+from sidemirror_server.work.rotation import Rotation
 
 # How long a count is valid, in seconds; jobs put meanwhile are added to it. Chosen here: a count is a query to the
 # store, and the jobs put within a second over the limit do no harm.
@@ -23,8 +24,9 @@ _SCOPES = 1_000
 class Bounded:
     """The port `Jobs` that refuses `put` while too many jobs wait; it passes on the other verbs."""
 
-    def __init__(self, work: Work, most: int, clock: Clock) -> None:
-        """`most`: jobs of a kind that wait or run in one scope."""
+    def __init__(self, work: Work, most: int, clock: Clock, rotation: Rotation) -> None:
+        """`most`: jobs of a kind that wait or run in one scope. `rotation`: is told whose jobs are put."""
+        self._rotation = rotation
         self._work = work
         self._most = most
         self._clock = clock
@@ -41,11 +43,26 @@ class Bounded:
 
     async def put(self, scope: Scope, job: NewJob, now_us: int) -> Job:
         """Like the queue's `put`, but raises LimitReached at the limit, unless the scope has this job already."""
-        count = await self._count(scope, job.kind)
-        if count >= self._most and await self._work.get(scope, job.job_id) is None:
-            whose = f"{job.kind} of tenant {scope.tenant_id}, project {scope.project_id}"
+        await self.check(scope, job.kind, job.job_id)
+        return await self.follow(scope, job, now_us)
+
+    async def check(self, scope: Scope, kind: str, job_id: JobId) -> None:
+        """Raises LimitReached where a `put` of this job would."""
+        count = await self._count(scope, kind)
+        if count >= self._most and await self._work.get(scope, job_id) is None:
+            whose = f"{kind} of tenant {scope.tenant_id}, project {scope.project_id}"
             raise LimitReached("queued_jobs", self._most, whose, passes=True)
+
+    async def is_half_full(self, scope: Scope, kind: str) -> bool:
+        """Whether half as many jobs wait as may. Raises what the store raises."""
+        return await self._count(scope, kind) >= self._most / 2
+
+    async def follow(self, scope: Scope, job: NewJob, now_us: int) -> Job:
+        """Like `put` without the limit, for a job that goes on with one of its kind that ends now: there are no more of
+        them then, and refused it would be tried again and again."""
+        count = await self._count(scope, job.kind)
         kept = await self._work.put(scope, job, now_us)
+        self._rotation.expect(scope)
         known, as_of_s = self._counts.get((scope, job.kind), (count, self._clock.monotonic_s()))
         self._counts[scope, job.kind] = (known + 1, as_of_s)
         if kept.created_us == now_us:  # else it was there before
@@ -54,6 +71,7 @@ class Bounded:
 
     async def revive(self, scope: Scope, job_id: JobId, now_us: int) -> None:
         await self._work.revive(scope, job_id, now_us)
+        self._rotation.expect(scope)
 
     async def get(self, scope: Scope, job_id: JobId) -> Job | None:
         return await self._work.get(scope, job_id)

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import random
 import traceback
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -17,10 +17,11 @@ import msgspec
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import LostClaim, NotFound, PlaceTaken, SidemirrorError, StoreUnavailable
 from sidemirror_server.vocabulary.outage import Outage
-from sidemirror_server.vocabulary.scope import SERVES_ALL, Serves, whose
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves, serves_only, whose
 from sidemirror_server.vocabulary.telemetry import JOBS
 from sidemirror_server.vocabulary.text import enter
 from sidemirror_server.work.queue import Job, Work
+from sidemirror_server.work.rotation import Rotation
 
 _log = logging.getLogger(__name__)
 
@@ -106,8 +107,10 @@ class Worker:
         name: str,
         pace: Pace = Pace(),  # noqa: B008 - frozen
         serves: Serves = SERVES_ALL,
+        rotation: Rotation | None = None,
     ) -> None:
-        """`chance` spreads the retries. `name` is stored with claimed jobs, for people. `serves`: whose jobs run."""
+        """`chance` spreads the retries. `name` is stored with claimed jobs, for people. `serves`: whose jobs run.
+        `rotation`: is told of jobs that are put in this process."""
         self._work = work
         self._handlers = dict(handlers)
         self._clock = clock
@@ -115,9 +118,17 @@ class Worker:
         self._name = name
         self._pace = pace
         self._serves = serves
+        self._rotation = Rotation() if rotation is None else rotation
         self._in_hand: set[asyncio.Task[None]] = set()
+        self._running = dict.fromkeys(self._handlers, 0)
         self._claiming = asyncio.Lock()
         self._outage = Outage(_log, "work_claim_failed", "work_claimed_again", clock)
+        self._losses = Outage(_log, "job_lost", "jobs_not_lost", clock)
+
+    @property
+    def running(self) -> dict[str, int]:
+        """How many jobs are in hand, by kind; also of kinds with none. Any thread may call it."""
+        return dict(self._running)
 
     async def run(self) -> None:
         """Runs jobs until cancelled; then releases the claimed jobs without using up their attempts."""
@@ -147,16 +158,38 @@ class Worker:
         """Claims and begins due jobs; returns how many, and whether these were all. Raises the store's errors."""
         async with self._claiming:
             free = self._pace.concurrency - len(self._in_hand)
-            jobs = await self._claim(free)
-            for job in jobs:
-                task = asyncio.create_task(self._run_one(job), name=f"job {job.job_id}")
-                self._in_hand.add(task)
-                task.add_done_callback(self._in_hand.discard)
-            return len(jobs), len(jobs) < free
+            begun = 0
+            # One job of each scope that waits for its turn, then what is due longest. A single scope needs no turns.
+            turns = len(self._rotation)
+            while turns > 1 and begun < free and len(self._rotation):
+                scope = self._rotation.take()
+                if not self._serves.covers(scope):
+                    continue
+                try:
+                    begun += self._begin(await self._claim(1, serves_only(scope)))
+                except SidemirrorError:
+                    self._rotation.expect(scope)
+                    raise
+            if begun < free:
+                begun += self._begin(await self._claim(free - begun, self._serves))
+            return begun, begun < free
 
-    def _look_again_in(self, wait_s: float) -> None:
+    def _begin(self, jobs: Sequence[Job]) -> int:
+        for job in jobs:
+            self._rotation.expect(job.scope)
+            task = asyncio.create_task(self._run_one(job), name=f"job {job.job_id}")
+            self._in_hand.add(task)
+            task.add_done_callback(self._in_hand.discard)
+        return len(jobs)
+
+    def _look_again_in(self, wait_s: float, scope: Scope) -> None:
         """Wakes `run` after this time, for a job of which only this process knows when it falls due."""
-        asyncio.get_running_loop().call_later(wait_s + _LATE_S, self._work.arrived.set)
+
+        def look() -> None:
+            self._rotation.expect(scope)
+            self._work.arrived.set()
+
+        asyncio.get_running_loop().call_later(wait_s + _LATE_S, look)
 
     async def _stop(self) -> None:
         in_hand = tuple(self._in_hand)
@@ -171,12 +204,12 @@ class Worker:
         except TimeoutError:
             pass
 
-    async def _claim(self, limit: int) -> tuple[Job, ...]:
+    async def _claim(self, limit: int, serves: Serves) -> tuple[Job, ...]:
         """Claims jobs. If cancelled, it releases the jobs that the store has already handed out. Raises the store's
         errors."""
         claiming = asyncio.ensure_future(
             self._work.claim(
-                *(self._serves, tuple(self._handlers), limit),
+                *(serves, tuple(self._handlers), limit),
                 *(self._pace.lease_s, self._clock.now_us(), self._name),
             )
         )
@@ -191,31 +224,40 @@ class Worker:
     # --- one job -----------------------------------------------------------------------------------------------------
 
     async def _run_one(self, job: Job) -> None:
+        """Runs a job, which counts as running meanwhile."""
+        self._running[job.kind] += 1
+        try:
+            await self._handle(job)
+        finally:
+            self._running[job.kind] -= 1
+
+    async def _handle(self, job: Job) -> None:
         """The job boundary: catches and records every error that a handler raises."""
         handling = asyncio.ensure_future(self._handlers[job.kind](ClaimedJob(job, self._work, self._clock)))
         holding = asyncio.create_task(self._hold_lease(job))
         try:
             await asyncio.wait((handling, holding), return_when=asyncio.FIRST_COMPLETED)
             if not handling.done():
-                _log.warning("job_lost", extra=_of(job))
-                self._look_again_in(self._pace.lease_s)
+                self._losses.failed(_of(job))
+                self._look_again_in(self._pace.lease_s, job.scope)
                 return
             if handling.cancelled():
                 raise RuntimeError("the handler cancelled itself")
             result = handling.result()
             await self._work.finish(job.scope, job.job_id, job.token, result, self._clock.now_us())
             JOBS.add(1, {"kind": job.kind, "result": "done"})
+            self._losses.worked(_of(job))
         except asyncio.CancelledError:
             await self._end(handling)
             await self._give_back(job)
             raise
         except LostClaim:
-            _log.warning("job_lost", extra=_of(job))
-            self._look_again_in(self._pace.lease_s)
+            self._losses.failed(_of(job))
+            self._look_again_in(self._pace.lease_s, job.scope)
         except NotNow as exc:
             _log.info("job_given_back", extra={**_of(job), "reason": str(exc)})
             await self._give_back(job)
-            self._look_again_in(_CLAIM_AGAIN_S)
+            self._look_again_in(_CLAIM_AGAIN_S, job.scope)
         except Exception as exc:
             await self._failed(job, exc)
         finally:
@@ -256,9 +298,9 @@ class Worker:
             await self._work.fail(job.scope, job.job_id, job.token, text, retry_at_us, now_us)
         except SidemirrorError as exc:
             _log.info("job_failure_not_kept", extra={**_of(job), "reason": str(exc)})
-            self._look_again_in(self._pace.lease_s)  # it can be claimed when its lease has ended
+            self._look_again_in(self._pace.lease_s, job.scope)  # it can be claimed when its lease has ended
         else:
-            self._look_again_in(wait_us / 1_000_000)
+            self._look_again_in(wait_us / 1_000_000, job.scope)
 
     def _wait_us(self, attempts: int) -> int:
         longest_s: float = min(self._pace.longest_retry_s, self._pace.retry_s * 2.0**attempts)

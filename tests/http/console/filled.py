@@ -37,6 +37,7 @@ class Filled(NamedTuple):
     goal_id: str
     # Was told what the goal taught.
     goal_turn_id: str
+    goal_lesson_id: str
 
 
 def fill(server: SidecarThread) -> Filled:
@@ -48,10 +49,10 @@ def fill(server: SidecarThread) -> Filled:
             _orders(stub, f"orders-{number}", f"TASK_OUTCOME_{outcome.upper()}")
         loop(stub, "loop")
     with grpc.insecure_channel(server.address) as channel:
-        _ship(channel)
+        goal_lesson_id = _ship(channel)
         info = sidecar_pb2_grpc.SidecarServiceStub(channel)
         until(lambda: not info.GetServerInfo(sidecar_pb2.GetServerInfoRequest(), timeout=TIMEOUT_S).backlog)
-    return Filled("orders-2", lesson_id, recovering.SIGNATURE, "shipping", "shipping-2")
+    return Filled("orders-2", lesson_id, recovering.SIGNATURE, "shipping", "shipping-2", goal_lesson_id)
 
 
 def _learn(memory: ReflectiveMemoryServiceStub) -> str:
@@ -113,8 +114,8 @@ def _orders(stub: ThinkingServiceStub, turn_id: str, outcome: str) -> None:
     report(stub, turn_id, [drafted, finished(outcome=outcome, score=0.4)])
 
 
-def _ship(channel: grpc.Channel) -> None:
-    """A goal that is reached, and a turn that is told what it taught."""
+def _ship(channel: grpc.Channel) -> str:
+    """A goal that is reached, and a turn that is told what it taught. Returns the id of that."""
     goals, stub = GoalReflectionServiceStub(channel), ThinkingServiceStub(channel)
     packed = [goal_pb.GoalTask(name="pack", output_summary="12 parcels")]
     state = goal_pb.GOAL_STATE_COMPLETED
@@ -126,6 +127,7 @@ def _ship(channel: grpc.Channel) -> None:
     start = pb.StartTurnRequest(turn_id="shipping-2", session_id="goals", task="Print labels", context=wish)
     stub.StartTurn(start, timeout=TIMEOUT_S)
     stub.FinishTurn(pb.FinishTurnRequest(turn_id="shipping-2", outcome="TASK_OUTCOME_SUCCESS"), timeout=TIMEOUT_S)
+    return str(goals.GetGoalReflections(known, timeout=TIMEOUT_S).reflections[0].id)
 
 
 def common_wish() -> pb.ContextWish:

@@ -33,9 +33,13 @@ def opened(browser: Browser, server: SidecarThread, place: str = "/turns", token
 
 
 _ANSWERS = """
-const real = window.fetch, answers = %s;
+const real = window.fetch;
+window.answers = %s;
+window.failing = [];
 window.fetch = (asked, options) => {
-  const body = answers[String(asked.url ?? asked).split("/").at(-1)];
+  const name = String(asked.url ?? asked).split("/").at(-1);
+  if (window.failing.includes(name)) return Promise.reject(new TypeError("Failed to fetch"));
+  const body = window.answers[name];
   if (body === undefined) return real(asked, options);
   const bytes = Uint8Array.from(atob(body), (one) => one.charCodeAt(0));
   return Promise.resolve(new Response(bytes, {headers: {"content-type": "application/proto"}}));
@@ -47,12 +51,26 @@ def answered(browser: Browser, server: SidecarThread, place: str, answers: Mappi
     """A page that gets these answers to calls, by the name of the RPC. All others the sidecar answers."""
     page = browser.page()
     page.looks()
-    bodies = {name: base64.b64encode(answer.SerializeToString()).decode() for name, answer in answers.items()}
-    page.before(_ANSWERS % json.dumps(bodies))
+    page.before(_ANSWERS % json.dumps(bodies_of(answers)))
     page.go(link_to(server, place))
     page.until("document.querySelector('nav')")
     settled(page)
     return page
+
+
+def bodies_of(answers: Mapping[str, Message]) -> dict[str, str]:
+    """Answers as a page's script takes them."""
+    return {name: base64.b64encode(answer.SerializeToString()).decode() for name, answer in answers.items()}
+
+
+def fail(page: Page, *names: str) -> None:
+    """Lets these calls of a page that is `answered` fail from now on, as if nobody listened."""
+    page.value(f"void (window.failing = {json.dumps(names)})")
+
+
+def answer(page: Page, answers: Mapping[str, Message]) -> None:
+    """Gives other answers from now on."""
+    page.value(f"void Object.assign(window.answers, {json.dumps(bodies_of(answers))})")
 
 
 def go(page: Page, place: str, text: str = "") -> None:
@@ -86,7 +104,7 @@ def press(page: Page, selector: str, text: str) -> None:
     page.value(f"{found}.find((one) => one.innerText.includes({json.dumps(text)})).click()")
 
 
-_OVERFLOW = """(() => {
+OVERFLOW = """(() => {
   const wide = document.documentElement.clientWidth;
   const cut = ".text, .task, .session, code, .skip, details:not([open]) > :not(summary)";
   const seen = [...document.querySelectorAll("body *")].filter((one) => !one.closest(cut));
@@ -97,7 +115,7 @@ _OVERFLOW = """(() => {
 
 def overflow(page: Page) -> int:
     """By how many pixels anything is wider than the page, but for texts that are cut at their own edge."""
-    return int(page.value(_OVERFLOW))
+    return int(page.value(OVERFLOW))
 
 
 def violations(page: Page) -> list[str]:
@@ -106,6 +124,26 @@ def violations(page: Page) -> list[str]:
         page.value((packages() / "axe-core" / "axe.min.js").read_text() + "; undefined")
     found: dict[str, Any] = page.value("axe.run(document, {resultTypes: ['violations']})")
     return [f"{one['id']}: {node['html'][:120]}" for one in found["violations"] for node in one["nodes"]]
+
+
+# Widths in pixels, and whether it is dark.
+LOOKS = ((360, True), (360, False), (1600, True), (1600, False))
+
+
+def looked_at(page: Page) -> None:
+    """At both widths and in both colours nothing is wider than the page, and axe finds nothing."""
+    for width, dark in LOOKS:
+        page.looks(width, dark=dark)
+        assert (width, dark, overflow(page), violations(page)) == (width, dark, 0, [])
+    page.looks()
+
+
+def unfolded(page: Page) -> None:
+    """Opens every fold of the screen, also those that stand in others, and waits for what is read for it."""
+    closed = "document.querySelectorAll('main details:not([open]) > summary')"
+    while page.value(f"{closed}.length"):
+        page.value(f"{closed}.forEach((one) => one.click())")
+        settled(page)
 
 
 def tab_to(page: Page, selector: str) -> None:

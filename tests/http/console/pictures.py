@@ -10,7 +10,7 @@ from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from tests.architecture.repository import ROOT
 from tests.http.chromium import chromium
-from tests.http.console.filled import TASK, Filled, fill
+from tests.http.console.filled import LESSON, TASK, Filled, fill
 from tests.http.console.looking import go, opened
 from tests.http.sidecars import door
 from tests.memory.talk import memories
@@ -23,7 +23,7 @@ _WIDE, _NARROW = (1600, 1000), (360, 800)
 
 
 def pictures(filled: Filled) -> dict[str, tuple[str, str, tuple[int, int]]]:
-    """By its name: the place, what is awaited there, and the size in CSS pixels."""
+    """By its name: the place, what is awaited there, and the size in CSS pixels. Names with `dark` are taken so."""
     recovery = f"/recoveries/{quote(filled.signature, safe='')}"
     return {
         "turns": ("/turns", TASK, _WIDE),
@@ -31,7 +31,9 @@ def pictures(filled: Filled) -> dict[str, tuple[str, str, tuple[int, int]]]:
         "lesson": (f"/lessons/{filled.lesson_id}", "Where it was shown", _WIDE),
         "recoveries": ("/recoveries", filled.signature, _WIDE),
         "recovery": (recovery, "told, after a draw", _WIDE),
+        "lessons": ("/lessons", LESSON, _WIDE),
         "now": ("/now", "all well", _WIDE),
+        "turn-dark": (f"/turns/{filled.turn_id}", "recognised as", _WIDE),
         "turn-narrow": (f"/turns/{filled.turn_id}", "recognised as", _NARROW),
         "turns-narrow": ("/turns", TASK, _NARROW),
     }
@@ -73,7 +75,7 @@ def main() -> None:
         filled = fill(server)
         page = opened(browser, server)
         for name, (place, text, (width, height)) in pictures(filled).items():
-            page.looks(width, height=height)
+            page.looks(width, height=height, dark="dark" in name)
             go(page, place, text)
             (_FOLDER / f"{name}.png").write_bytes(page.picture())
 

@@ -8,7 +8,7 @@ import pytest
 from sidemirror.v1 import thinking_pb2 as pb
 from tests.http.callers import framed
 from tests.http.chromium import Browser
-from tests.http.console.looking import link_to, opened, settled, shows
+from tests.http.console.looking import go, link_to, opened, press, settled, shows
 from tests.http.sidecars import door
 from tests.wire.calls import called, failed, finished
 from tests.wire.sidecar import thinking
@@ -58,6 +58,44 @@ def test_an_open_turn_grows_until_it_ends(tmp_path: Path, browser: Browser) -> N
         assert "SELECT 'other'" not in page.value("document.body.innerText")
         # Nothing more can come of it.
         page.until("document.querySelector('.follows')?.innerText === ''")
+
+
+def test_a_long_turn_stays_live(tmp_path: Path, browser: Browser) -> None:
+    """It is opened at its begin, and follows what happens all the same; its latest entries are one click away, and
+    links lead to entries beyond the first page. Seen to fail when only a turn that was read to its end was watched."""
+    with door(tmp_path, {"limits__http_requests_per_second": "1000"}) as server, thinking(server) as stub:
+        stub.StartTurn(pb.StartTurnRequest(turn_id="t", session_id="s", task="Count"), timeout=60)
+        events = [called("sql", f"SELECT {number}", str(number), f"e{number}") for number in range(450)]
+        stub.ReportEvents(pb.ReportEventsRequest(turn_id="t", events=events), timeout=60)
+
+        def goes_on(number: int) -> None:
+            event = called("sql", f"SELECT {number}", str(number), f"e{number}")
+            stub.ReportEvents(pb.ReportEventsRequest(turn_id="t", events=[event]), timeout=60)
+
+        page = opened(browser, server, "/turns/t")
+        page.until("document.querySelector('.follows')?.innerText === 'Live'")
+        shows(page, "200 entries of 452")
+        goes_on(450)
+        shows(page, "200 entries of 453")
+        press(page, "main > button", "Latest entries")
+        shows(page, "SELECT 450")
+        goes_on(451)
+        shows(page, "SELECT 451")
+        # From the begin to the end by hand.
+        go(page, "/turns")
+        go(page, "/turns/t", "200 entries of 454")
+        for shown in ("400 entries of 454", "454 entries"):
+            press(page, "main > button", "Later entries")
+            shows(page, shown)
+        goes_on(452)
+        shows(page, "SELECT 452")
+        # Links to what is not there yet, also on a turn that is open already.
+        go(page, "/turns")
+        for query, named in (("event=e300", "SELECT 300"), ("at=430", "SELECT 427"), ("event=e7", "SELECT 7")):
+            page.value(f"void (location.hash = '/turns/t?{query}')")
+            page.until(f"document.querySelector('.entry.named')?.innerText.includes('{named}')")
+        page.value("void (location.hash = '/turns/t?event=nothing')")
+        shows(page, "No entry of this turn is what the link names")
 
 
 def test_a_gap_is_announced(tmp_path: Path, browser: Browser) -> None:

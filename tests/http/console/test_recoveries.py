@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from sidemirror.v1 import common_pb2
+from sidemirror.v1 import common_pb2, thinking_pb2
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from tests.http.chromium import Browser, Page
 from tests.http.console.looking import answered, go, overflow, press, shows, texts, violations
@@ -58,6 +58,25 @@ def listed() -> memory_pb.ListRecoveriesResponse:
             failure(COLUMN, 5_000, describe, seen=1_000),
             failure("run_sql|not_found|missing_table", 100, tables),
             failure("zip|failed|broken", 7, move("f" * 32, "LS", is_suspended=True)),
+            failure("zone|a|held", 9_001, told("1" * 32, "PLAY", held_back=arm(1, 0))),
+            failure(
+                "zone|b|kept",
+                9_002,
+                move(
+                    "2" * 32,
+                    "PLAY",
+                    silence=thinking_pb2.SILENCE_REASON_SHADOW,
+                    held_back=arm(1, 0),
+                    shadow=memory_pb.ShadowTally(said_count=1),
+                ),
+            ),
+            failure("zone|c|policy", 9_003, move("3" * 32, "PLAY", silence=thinking_pb2.SILENCE_REASON_OFF_BY_POLICY)),
+            failure(
+                "zone|d|silenced",
+                9_004,
+                move("4" * 32, "PLAY", silence=thinking_pb2.SILENCE_REASON_SILENCED, is_suspended=True),
+            ),
+            failure("zone|e|starter", 9_005, told("5" * 32, "PLAY", is_starter=True)),
         ]
     )
 
@@ -70,12 +89,13 @@ def page(server: SidecarThread, browser: Browser) -> Page:
 def test_what_is_told_and_was_seen_last_comes_first(page: Page) -> None:
     go(page, "/recoveries", COLUMN)
     names = page.value(_NAMES)
-    assert names[:4] == ["run_sql|not_found|missing_table", COLUMN, "a00|timeout|slow", "a01|timeout|slow"]
+    told = ["run_sql|not_found|missing_table", COLUMN, "zone|a|held", "zone|e|starter"]
+    assert names[:6] == [*told, "a00|timeout|slow", "a01|timeout|slow"]
     assert len(names) == 50
     row = page.value("document.querySelectorAll('tbody tr')[1].innerText")
     assert "1,000 or more" in row
     assert "The call worked after `DESCRIBE`." in row
-    assert "3 tries; 5 are needed" in page.value("document.querySelectorAll('tbody tr')[2].innerText")
+    assert "3 tries; 5 are needed" in page.value("document.querySelectorAll('tbody tr')[4].innerText")
 
 
 @pytest.mark.parametrize(
@@ -84,8 +104,12 @@ def test_what_is_told_and_was_seen_last_comes_first(page: Page) -> None:
         ("text=sql+missing", ["run_sql|not_found|missing_table", COLUMN], 2),
         ("text=DESCRIBE", [COLUMN], 1),
         (f"text={'f' * 32}", ["zip|failed|broken"], 1),
-        ("state=told", ["run_sql|not_found|missing_table", COLUMN], 2),
-        ("state=suspended", ["zip|failed|broken"], 1),
+        ("state=told", ["run_sql|not_found|missing_table", COLUMN, "zone|a|held"], 3),
+        ("state=suspended", ["zip|failed|broken", "zone|d|silenced"], 2),
+        ("state=held", ["zone|a|held"], 1),
+        ("state=shadow", ["zone|b|kept"], 1),
+        ("state=policy", ["zone|c|policy", "zone|d|silenced"], 2),
+        ("state=starter", ["zone|e|starter"], 1),
         ("state=untold&order=last", ["a00|timeout|slow"], 50),
         ("order=seen", [COLUMN], 50),
         ("order=lift", ["run_sql|not_found|missing_table", COLUMN], 50),
@@ -108,11 +132,11 @@ def test_more_rows_are_there_again_on_the_way_back(page: Page) -> None:
     go(page, "/now")
     go(page, "/recoveries", COLUMN)
     page.value("document.querySelector('main > p > button').click()")
-    page.until(f"{_NAMES}.length === {UNTOLD + 3}")
+    page.until(f"{_NAMES}.length === {UNTOLD + 8}")
     page.value("document.querySelectorAll('tbody tr')[60].querySelector('a').click()")
     page.until("document.querySelector('h1').innerText === 'Recovery'")
     page.value("history.back()")
-    page.until(f"{_NAMES}.length === {UNTOLD + 3}")
+    page.until(f"{_NAMES}.length === {UNTOLD + 8}")
 
 
 def recovery(**fields: Any) -> memory_pb.ListRecoveriesResponse:
@@ -149,16 +173,19 @@ def shown(browser: Browser, server: SidecarThread, **fields: Any) -> Page:
 @pytest.mark.parametrize(
     ("lift", "low", "high", "said"),
     [
-        (-0.09, -0.33, 0.08, "Its interval contains 0: whether telling it helps is not known."),
-        (0.4, 0.1, 0.6, "Its interval lies above 0: telling it helps."),
-        (-0.4, -0.6, -0.1, "Its interval lies below 0: next attempts worked less often where it was told."),
+        (-0.09, -0.33, 0.08, "At any look its interval contains 0: whether telling it helps is not known yet."),
+        (0.4, 0.1, 0.6, "At any look its interval lies above 0: telling it helps."),
+        (-0.4, -0.6, -0.1, "At any look its interval lies below 0: next attempts worked less often where it was told."),
     ],
 )
 def test_a_lift_says_what_it_means_beside_the_gates(
     browser: Browser, server: SidecarThread, lift: float, low: float, high: float, said: str
 ) -> None:
-    interval = memory_pb.LiftInterval(low=low, high=high)
-    page = shown(browser, server, shown=arm(14, 4), held_back=arm(2, 1), lift=lift, interval=interval)
+    """By the interval that holds however often it is looked at. Seen to fail when that of one look decided."""
+    sure = memory_pb.LiftInterval(low=low, high=high)
+    once = memory_pb.LiftInterval(low=lift - 0.01, high=lift + 0.01)
+    lifted: dict[str, Any] = {"lift": lift, "interval": once, "interval_at_any_look": sure}
+    page = shown(browser, server, shown=arm(14, 4), held_back=arm(2, 1), **lifted)
     shows(page, said)
     shows(page, "The gates look at tries of the move itself, and not at the lift.")
     shows(page, "Without advice, of the last 1,000 failures")
@@ -173,6 +200,95 @@ def test_a_lift_says_what_it_means_beside_the_gates(
 )
 def test_no_lift_says_why(browser: Browser, server: SidecarThread, held_back: memory_pb.LessonArm, said: str) -> None:
     shows(shown(browser, server, shown=arm(14, 4), held_back=held_back), said)
+
+
+def test_a_lift_has_a_colour_once_it_is_known_at_any_look(browser: Browser, server: SidecarThread) -> None:
+    """Seen to fail when a lift was green while nothing could be said of it."""
+    once = memory_pb.LiftInterval(low=0.2, high=0.6)
+    for sure, tone in ((memory_pb.LiftInterval(low=-0.1, high=0.8), "open"), (once, "good")):
+        lifted: dict[str, Any] = {"lift": 0.4, "interval": once, "interval_at_any_look": sure}
+        page = shown(browser, server, shown=arm(14, 4), held_back=arm(2, 1), **lifted)
+        assert page.value("document.querySelector('.lift svg').getAttribute('class')") == tone
+
+
+def test_what_is_counted_is_what_is_drawn(browser: Browser, server: SidecarThread) -> None:
+    """What does not count is drawn faint, is named in the table, and is told beside each count; a try after other
+    advice counts for no move. Seen to fail while all dots looked alike: they contradicted the counts and the reason."""
+    own, other = "a" * 32, "b" * 32
+    moved = move(own, "SHOW TABLES", tries=3, worked=2, advised_tries=3, advised_worked=1, is_suspended=True)
+    moved.reason = "suspended: it failed twice in succession after it was told, by the tries that count; …"
+    one = failure(COLUMN, 0, moved, move(other, "DESCRIBE"), seen=9)
+
+    def row(worked: bool, advised: str = "", *, followed: bool = False, uncounted: bool = False, **more: Any) -> None:
+        number = len(one.observations)
+        made = memory_pb.RecoveryObservation(
+            failure_event_id=f"e{number}",
+            turn_id=f"t{number}",
+            time=Timestamp(seconds=BEGAN_S + number * 60),
+            recovery_id=own,
+            worked=worked,
+            advised_recovery_id=advised,
+            followed=followed,
+            is_uncounted=uncounted,
+        )
+        made.pause.FromSeconds(1)
+        made.MergeFrom(memory_pb.RecoveryObservation(**more))
+        one.observations.append(made)
+
+    for worked in (True, True):
+        row(worked)
+    row(False, turn_failed=True)
+    row(True, uncounted=True)
+    row(False, own, followed=True)
+    row(True, own, followed=True)
+    row(True, own, followed=True, uncounted=True)
+    row(False, own, followed=True)
+    row(True, other)
+    place = f"/recoveries/{COLUMN.replace('|', '%7C')}"
+    page = answered(browser, server, place, {"ListRecoveries": memory_pb.ListRecoveriesResponse(signatures=[one])})
+    shows(page, "worked in 2 of 3; 1 more does not count")
+    shows(page, "worked in 1 of 3; 1 more does not count")
+    shows(page, "Faint: does not count.")
+    dots = page.value("[...document.querySelectorAll('svg.tries circle')].map((one) => one.getAttribute('class'))")
+    kinds = [dot.split() for dot in dots]
+    counted = [kind for kind in kinds if "uncounted" not in kind]
+    for advised, tally in ((False, (2, 3)), (True, (1, 3))):
+        drawn = [kind for kind in counted if ("advised" in kind) == advised]
+        assert (sum("good" in kind for kind in drawn), len(drawn)) == tally
+    assert len(kinds) - len(counted) == 3
+    rows = texts(page, ".failures td:last-child")
+    assert rows == [
+        "worked",
+        "failed",
+        "worked does not count",
+        "worked",
+        "failed",
+        "worked does not count",
+        "worked its turn failed",
+        "worked",
+        "worked",
+    ]
+
+
+def test_where_it_was_held_back_says_why(browser: Browser, server: SidecarThread) -> None:
+    """By a draw, or in shadow mode: in words that need no hover."""
+    reasons = (
+        memory_pb.HELD_BACK_REASON_DRAW,
+        memory_pb.HELD_BACK_REASON_SHADOW,
+        memory_pb.HELD_BACK_REASON_UNSPECIFIED,
+    )
+    receipts = memory_pb.ListReceiptsResponse()
+    for number, reason in enumerate(reasons):
+        item = memory_pb.ReceiptItem(id="0" * 32, is_held_back=True, held_back_reason=reason)
+        receipts.receipts.add(receipt_id=str(number), items=[item])
+    one = failure(COLUMN, 0, told("0" * 32, "LOOK", held_back=arm(1, 0)))
+    given = {"ListRecoveries": memory_pb.ListRecoveriesResponse(signatures=[one]), "ListReceipts": receipts}
+    page = answered(browser, server, f"/recoveries/{COLUMN.replace('|', '%7C')}", given)
+    press(page, "summary", "Where it was told")
+    page.until("document.querySelectorAll('.receipts .badge').length === 3")
+    assert texts(page, ".receipts .badge") == ["held back by a draw", "kept in shadow mode", "held back"]
+    shows(page, "Held back by a draw: it was not told, to see what happens without it.")
+    assert page.value("[...document.querySelectorAll('.receipts .badge')].every((one) => !one.title)")
 
 
 def test_a_move_that_was_not_tried_has_no_rate(browser: Browser, server: SidecarThread) -> None:

@@ -1,16 +1,31 @@
 """Every screen of the console in a real Chromium, over a store in which something of every kind has happened."""
 
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from google.protobuf import json_format
+from google.protobuf.message_factory import GetMessageClass
 
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_client.client import SERVICES
 from tests.http.chromium import Browser, Page
 from tests.http.console.filled import LESSON, OBJECTIVE, TASK, Filled, fill
-from tests.http.console.looking import go, link_to, opened, overflow, settled, shows, tab_to, violations
+from tests.http.console.looking import (
+    LOOKS,
+    go,
+    link_to,
+    opened,
+    overflow,
+    settled,
+    shows,
+    tab_to,
+    unfolded,
+    violations,
+)
 from tests.http.sidecars import door
 from tests.memory.recovering import FAILURE, SENTENCE
 from tests.memory.talk import memories
@@ -20,8 +35,6 @@ from tests.wire.sidecar import SidecarThread, thinking
 pytestmark = pytest.mark.slow("a browser is started")
 # A page asks more at once than a person does here.
 FAST = {"limits__http_requests_per_second": "1000"}
-# Widths in pixels, and whether it is dark: both of each, and no more, because axe takes half a second.
-LOOKS = ((360, True), (1600, False))
 
 
 @pytest.fixture(scope="module")
@@ -52,23 +65,31 @@ def places(filled: Filled) -> dict[str, str]:
         "/recoveries": filled.signature,
         f"/recoveries/{signature}": "SHOW TABLES",
         f"/goals/{filled.goal_id}": OBJECTIVE,
+        f"/lessons/{filled.goal_lesson_id}": "Lesson of a goal",
         "/now": "Findings",
         "/nowhere": "There is no such screen",
     }
 
 
 def test_every_screen_can_be_read_by_everybody(page: Page, filled: Filled) -> None:
-    """Narrow and dark, wide and light: what is promised is there, nothing is wider than the page, axe finds nothing,
-    and neither the page nor its policy has anything to complain of. Seen to fail with grey text, and with a table that
-    does not break its words."""
+    """Narrow and wide, dark and light, with what is folded open: what is promised is there, nothing is wider than the
+    page, axe finds nothing, and neither the page nor its policy has anything to complain of. The title names the
+    screen. Seen to fail with grey text, and with a table that does not break its words."""
     said = len(page.told())
+    titles = set()
     for place, text in places(filled).items():
+        page.looks()
+        go(page, place, text)
+        titles.add(page.value("document.title"))
+        unfolded(page)
         for width, dark in LOOKS:
             page.looks(width, dark=dark)
-            go(page, place, text)
             assert (place, width, overflow(page)) == (place, width, 0)
-            assert (place, width, violations(page)) == (place, width, [])
-    assert page.told()[said:] == []
+            assert (place, width, dark, violations(page)) == (place, width, dark, [])
+    # That a goal's reflection is no memory is an answer that the browser notes.
+    assert [line for line in page.told()[said:] if "(Not Found)" not in line] == []
+    assert len(titles) == len(places(filled)) - 1  # two of them are lists of turns
+    assert all(title.endswith(" – Sidemirror") for title in titles)
 
 
 def test_why_a_lesson_was_told_is_two_clicks_away(page: Page, filled: Filled) -> None:
@@ -192,7 +213,7 @@ def test_the_command_asks_what_the_screen_does(page: Page, filled: Filled) -> No
     go(page, f"/turns/{filled.turn_id}?project=it's", "There is nothing of this id here")
     command = page.value("document.querySelector('.grpcurl code').textContent")
     scope = r"it'\''s"
-    asked = f'{{"project_id":"{scope}","turn_id":"{filled.turn_id}"}}'
+    asked = f'{{"project_id":"{scope}","turn_id":"{filled.turn_id}","page_size":200}}'
     assert command == f"grpcurl -plaintext -d '{asked}' 127.0.0.1:50051 sidemirror.v1.ThinkingService/GetTurn"
 
 
@@ -216,6 +237,105 @@ def test_the_keyboard_is_enough(page: Page, filled: Filled) -> None:
     tab_to(page, ".grpcurl summary")
     page.press("Enter", "\r")
     page.until("document.querySelector('.grpcurl').open")
+
+
+_FOCUSABLE = "main a[href], main button, main input, main select, main summary, main [tabindex='0']"
+
+
+def test_the_keyboard_reaches_everything_on_every_screen(page: Page, filled: Filled) -> None:
+    """By Tab alone, each in its turn and with an outline; every fold is opened by Enter where it is met. Seen to fail
+    with a heading of a fold that is a `div`."""
+    page.looks()
+    for place, text in places(filled).items():
+        go(page, "/nowhere" if place != "/nowhere" else "/now")
+        go(page, place, text)
+        assert (place, page.value("document.activeElement.tagName")) == (place, "H1")
+        page.value("void (window.met = new Set())")
+        for _ in range(1_500):
+            page.press("Tab")
+            at = page.value(_AT)
+            if at is None or at["isMet"]:
+                break
+            # The parts of a field for times have the browser's own outlines.
+            assert (place, at["html"], at["outline"] != "none" or at["isTime"]) == (place, at["html"], True)
+            if at["isFolded"]:
+                page.press("Enter", "\r")
+                page.until("document.activeElement.parentElement.open")
+                settled(page)
+        # `Text` that was cut has a button, and whole has a region: these are not pressed here.
+        missed = page.value(
+            f"[...document.querySelectorAll({json.dumps(_FOCUSABLE)})]"
+            ".filter((one) => one.checkVisibility() && !window.met.has(one)).map((one) => one.outerHTML.slice(0, 120))"
+        )
+        assert (place, missed) == (place, [])
+
+
+# Where the focus is; null outside of the screen. A field for times has several parts, which are one element.
+_AT = """(() => {
+  const at = document.activeElement;
+  if (!at.closest("main")) return null;
+  const isTime = at.type === "datetime-local";
+  const isMet = window.met.has(at) && !isTime;
+  window.met.add(at);
+  const isFolded = at.tagName === "SUMMARY" && !at.parentElement.open;
+  return {isMet, isTime, isFolded, outline: getComputedStyle(at).outlineStyle, html: at.outerHTML.slice(0, 120)};
+})()"""
+
+
+def test_the_scope_is_changed_by_the_keyboard(page: Page) -> None:
+    page.looks()
+    go(page, "/now")
+    go(page, "/lessons", LESSON)
+    page.value("document.querySelector('.scope summary').focus()")
+    page.press("Enter", "\r")
+    page.until("document.querySelector('.scope').open")
+    page.press("Tab")
+    page.press("Tab")
+    for char in "shop":
+        page.press(char, char)
+    page.press("Enter", "\r")
+    page.until("location.hash === '#/lessons?project=shop'")
+    shows(page, "Nothing is learned here yet.")
+    page.value("void (location.hash = '/lessons')")
+    shows(page, LESSON)
+
+
+def test_the_commands_are_what_a_shell_takes(page: Page, filled: Filled, tmp_path: Path) -> None:
+    """On every screen: a shell hands grpcurl one JSON that fits the call's request, and *Copy* has the same text. Seen
+    to fail with a quote in an id that ended the word."""
+    page.looks()
+    stub = tmp_path / "grpcurl"
+    stub.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    stub.chmod(0o755)
+    page.value(
+        "void Object.defineProperty(navigator, 'clipboard', {value: {writeText: (text) => {"
+        "window.copied = text; return Promise.resolve() }}})"
+    )
+    asked = set()
+    for place, text in {**places(filled), "/turns/it's%20%24(id)%20%60x%60": "nothing of this id"}.items():
+        go(page, place, text)
+        if (
+            place == "/nowhere"
+            or "goal_lesson" in place
+            or not page.value("Boolean(document.querySelector('.grpcurl'))")
+        ):
+            continue
+        page.value("void (document.querySelector('.grpcurl').open = true)")
+        page.value("document.querySelector('.grpcurl button').click()")
+        page.until("document.querySelector('.grpcurl button').innerText === 'Copied'")
+        command = page.value("document.querySelector('.grpcurl code').textContent")
+        assert page.value("window.copied") == command
+        ran = subprocess.run(
+            ["/bin/sh", "-c", command], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=True
+        )
+        plain, data, request, address, method = ran.stdout.splitlines()
+        assert (plain, data, address) == ("-plaintext", "-d", "127.0.0.1:50051")
+        service, name = method.rsplit("/", 1)
+        (found,) = [one for one in SERVICES if one.full_name == service]
+        json_format.Parse(request, GetMessageClass(found.methods_by_name[name].input_type)())
+        asked.add(name)
+    names = {"ListTurns", "GetTurn", "ListReflections", "GetReflection", "ListRecoveries", "ListGoalReports"}
+    assert asked == {*names, "GetServerInfo"}
 
 
 def test_a_link_to_another_tenants_turn_is_refused(tmp_path: Path, browser: Browser) -> None:
@@ -279,7 +399,7 @@ def test_the_pages_policy_holds(server: SidecarThread, browser: Browser) -> None
         "void document.body.appendChild(Object.assign(document.createElement('a'), {id: 'a', href: 'javascript:"
         "document.title=1'})).click()"
     )
-    assert page.value("document.title") == "Sidemirror"
+    assert page.value("document.title") == "Turns – Sidemirror"
     # What the page holds may only read.
     began = (
         "fetch('/sidemirror.v1.ThinkingService/StartTurn', {method: 'POST', body: '{}', headers: {"

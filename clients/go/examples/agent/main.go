@@ -40,7 +40,7 @@ func turn(ctx context.Context, client *sidemirror.Client) []string {
 	if plan := turn.Plan(patient); plan != nil {
 		messages[0] = plan.GetSystemPrompt()
 	}
-	messages = append(messages, turn.Recall(ctx, sidemirror.RecallTools("run_sql")).GetText(), task)
+	messages = append(messages, sidemirror.LessonsText(turn.Recall(ctx, sidemirror.RecallTools("run_sql"))), task)
 	for _, query := range queries {
 		turn.Report(sidemirror.ToolCalled("run_sql", query))
 		result := runSQL(query)
@@ -52,8 +52,7 @@ func turn(ctx context.Context, client *sidemirror.Client) []string {
 		return "I am not sure. " + prompt, nil
 	})
 	turn.Report(sidemirror.ResponseDrafted(answer))
-	score := 1.0
-	turn.Finish(sidemirror.OutcomeSuccess, &score)
+	turn.Finish(sidemirror.OutcomeSuccess, sidemirror.Score(1))
 	if summary := turn.Summary(patient); summary != nil {
 		return append(messages, answer, fmt.Sprint(summary.GetToolErrorCount(), " of the tool calls failed"))
 	}

@@ -21,7 +21,7 @@ func (r *runner) many(given object) error {
 	if err != nil {
 		return err
 	}
-	var plans, directives, critiques, summaries atomic.Int32
+	var plans, recalls, directives, critiques, summaries atomic.Int32
 	count := func(counter *atomic.Int32, is bool) {
 		if is {
 			counter.Add(1)
@@ -36,10 +36,12 @@ func (r *runner) many(given object) error {
 			defer cancel()
 			name := fmt.Sprintf("%s-%d", given["prefix"], number)
 			turn := r.client.BeginTurn(sidemirror.TurnOptions{TurnID: name, Started: &pb.TurnStarted{
-				SessionId: name, Task: "count", Config: &pb.ThinkingConfig{Level: pb.ThinkLevel_THINK_LEVEL_MEDIUM},
+				SessionId: name, Task: given["task"].(string), Config: &pb.ThinkingConfig{Level: pb.ThinkLevel_THINK_LEVEL_MEDIUM},
 			}})
 			count(&plans, turn.Plan(ctx) != nil)
-			turn.Recall(ctx)
+			recall, enough := context.WithTimeout(ctx, patience)
+			count(&recalls, turn.Recall(recall) != nil)
+			enough()
 			turn.Report(sidemirror.ToolCalled("run_sql", "SELECT 1"))
 			turn.Report(sidemirror.ToolReturned("no such column: status", true))
 			count(&directives, len(turn.Advice(ctx)) > 0)
@@ -49,13 +51,27 @@ func (r *runner) many(given object) error {
 		}()
 	}
 	running.Wait()
-	fmt.Printf("many {\"plans\": %d, \"directives\": %d, \"critiques\": %d, \"summaries\": %d, \"told\": %d}\n",
-		plans.Load(), directives.Load(), critiques.Load(), summaries.Load(), r.told.Load())
+	fmt.Printf("many {\"plans\": %d, \"recalls\": %d, \"directives\": %d, \"critiques\": %d, \"summaries\": %d, \"told\": %d}\n",
+		plans.Load(), recalls.Load(), directives.Load(), critiques.Load(), summaries.Load(), r.told.Load())
 	return nil
 }
 
-// held is what is there after a full collection.
-func held() error {
+// held is what is there once everything is delivered and what ends a moment after its turn has ended, after a full
+// collection.
+func (r *runner) held() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := r.client.Flush(ctx); err != nil {
+		return err
+	}
+	for ends := time.Now().Add(10 * time.Second); r.tasks > 0 && runtime.NumGoroutine() > r.tasks; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(ends) {
+			break
+		}
+	}
+	if r.tasks == 0 {
+		r.tasks = runtime.NumGoroutine()
+	}
 	// Twice: what has a finalizer goes with the second.
 	runtime.GC()
 	runtime.GC()

@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,8 +34,28 @@ type runner struct {
 	turns      map[string]*sidemirror.Turn
 	directives map[string][]any
 	told       atomic.Int32
-	refusals   chan string
+	refusals   *refusals
+	times      times
+	tasks      int // at the first `held`
 	stdin      *bufio.Reader
+}
+
+// refusals are what the agent was told of its token.
+type refusals struct {
+	mu   sync.Mutex
+	said []string
+}
+
+func (r *refusals) on(why error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.said = append(r.said, why.Error())
+}
+
+func (r *refusals) soFar() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.said)
 }
 
 func main() {
@@ -52,7 +73,9 @@ func run() (int, error) {
 		return 0, err
 	}
 	var steps []object
-	r := &runner{turns: map[string]*sidemirror.Turn{}, directives: map[string][]any{}, stdin: bufio.NewReader(os.Stdin)}
+	r := &runner{
+		turns: map[string]*sidemirror.Turn{}, directives: map[string][]any{}, times: times{}, stdin: bufio.NewReader(os.Stdin),
+	}
 	if err := errors.Join(
 		json.Unmarshal(text, &steps), json.Unmarshal([]byte(os.Getenv("SCENARIO_VARIABLES")), &r.variables),
 	); err != nil {
@@ -75,7 +98,7 @@ func run() (int, error) {
 	if r.client != nil {
 		_ = r.client.Close() // a step says what must be delivered
 	}
-	return passed, nil
+	return passed, r.times.print()
 }
 
 func (r *runner) do(step object) error {
@@ -91,13 +114,13 @@ func (r *runner) do(step object) error {
 	case step["many"] != nil:
 		return r.many(step["many"].(object))
 	case step["held"] != nil:
-		return held()
+		return r.held()
 	case step["advice_text"] != nil:
 		return checkText(step)
 	case step["close"] != nil:
 		return r.close(step["close"])
 	case step["refused"] != nil:
-		return r.awaitRefusal(step["refused"].(string))
+		return r.awaitRefusal(step)
 	}
 	return r.call(step)
 }
@@ -107,22 +130,22 @@ func (r *runner) connect(given object) error {
 		_ = r.client.Close()
 	}
 	r.told.Store(0)
-	refusals := make(chan string, 100)
-	r.refusals = refusals
+	r.refusals = &refusals{}
 	options := []sidemirror.Option{
 		sidemirror.WithAddress(text(given, "address")),
 		sidemirror.WithTokenFile(text(given, "token_file")),
-		sidemirror.WithTLS(text(given, "ca_file")),
+		sidemirror.WithCAFile(text(given, "ca_file")),
 		sidemirror.WithScope(text(given, "tenant_id"), text(given, "project_id")),
 		sidemirror.WithOnAway(func(why error) {
 			r.told.Add(1)
 			fmt.Println("told", why)
 			panic("an agent's own callback")
 		}),
-		sidemirror.WithOnRefused(func(why error) { refusals <- why.Error() }),
+		sidemirror.WithOnRefused(r.refusals.on),
+		sidemirror.WithClientCertificate(text(given, "client_certificate_file"), text(given, "client_key_file")),
 	}
 	if given["tls"] == true {
-		options = append(options, sidemirror.WithSystemTLS())
+		options = append(options, sidemirror.WithTLS())
 	}
 	client, err := sidemirror.Connect(options...)
 	if words, is := given["refused"].([]any); is {
@@ -152,15 +175,18 @@ func checkRefused(words []any, err error) error {
 	return nil
 }
 
-func (r *runner) awaitRefusal(word string) error {
-	select {
-	case why := <-r.refusals:
-		if !strings.Contains(why, word) || r.told.Load() > 0 {
-			return fmt.Errorf("told %q, and %d times that the sidecar is away", why, r.told.Load())
+func (r *runner) awaitRefusal(step object) error {
+	for ends := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		said := r.refusals.soFar()
+		if slices.ContainsFunc(said, func(why string) bool { return strings.Contains(why, step["refused"].(string)) }) {
+			if times, is := step["times"].(float64); (is && len(said) != int(times)) || r.told.Load() > 0 {
+				return fmt.Errorf("told %q, and %d times that the sidecar is away", said, r.told.Load())
+			}
+			return nil
 		}
-		return nil
-	case <-time.After(patience):
-		return errors.New("nobody was told")
+		if time.Now().After(ends) {
+			return fmt.Errorf("told %q", said)
+		}
 	}
 }
 
@@ -196,7 +222,8 @@ func (r *runner) call(step object) error {
 		return err
 	}
 	method := found.(protoreflect.ServiceDescriptor).Methods().ByName(protoreflect.Name(name))
-	answers, err := r.answers(step, method)
+	var answers []any
+	r.times.of(step, func() { answers, err = r.answers(step, method) })
 	if err != nil || step["error"] != nil {
 		return checkError(step, err, answers)
 	}

@@ -9,6 +9,7 @@ import (
 
 	sidemirror "github.com/sidemirror/sidemirror/clients/go"
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 func (r *runner) turn(step object) error {
@@ -43,13 +44,17 @@ func (r *runner) turn(step object) error {
 				if err := parse(given, event); err != nil {
 					return err
 				}
-				turn.Report(event)
+				r.times.of(step, func() { turn.Report(event) })
 			}
 		}
 	case "finish":
 		return finish(turn, step)
-	case "fail", "leave":
-		_ = leave(turn, step["turn"] == "fail")
+	case "fail":
+		_ = leave(turn, errors.New("an agent's own error"))
+	case "leave":
+		_ = leave(turn, nil)
+	case "cancel":
+		_ = leave(turn, fmt.Errorf("an agent's own call: %w", context.Canceled))
 	case "flush":
 		return r.flush(step)
 	case "error":
@@ -57,7 +62,7 @@ func (r *runner) turn(step object) error {
 	case "await":
 		return r.await(name, step["expect"])
 	default:
-		return ask(turn, step)
+		return r.ask(turn, step)
 	}
 	return nil
 }
@@ -91,13 +96,10 @@ func goalOf(step object) (*sidemirror.Goal, error) {
 	}, nil
 }
 
-// leave leaves the turn's scope.
-func leave(turn *sidemirror.Turn, fails bool) (err error) {
+// leave leaves the turn's scope, with this error.
+func leave(turn *sidemirror.Turn, with error) (err error) {
 	defer turn.End(&err)
-	if fails {
-		return errors.New("an agent's own error")
-	}
-	return nil
+	return with
 }
 
 func (r *runner) flush(step object) error {
@@ -125,7 +127,7 @@ func limited(step object, limit time.Duration) (context.Context, context.CancelF
 }
 
 // ask has the helper answer, and checks the answer and how long it took.
-func ask(turn *sidemirror.Turn, step object) error {
+func (r *runner) ask(turn *sidemirror.Turn, step object) error {
 	limit := patience
 	if step["turn"] != "plan" && step["turn"] != "summary" {
 		limit = 0 // the client's own
@@ -134,28 +136,41 @@ func ask(turn *sidemirror.Turn, step object) error {
 	defer cancel()
 	began := time.Now()
 	var answer any
-	switch step["turn"] {
-	case "plan":
-		answer = plain(turn.Plan(ctx))
-	case "summary":
-		answer = plain(turn.Summary(ctx))
-	case "recall":
-		answer = plain(turn.Recall(ctx))
-	case "critique":
-		answer = plain(turn.Critique(ctx, text(step, "text"), text(step, "user_message")))
-	case "advice":
-		directives := []any{}
-		for _, directive := range turn.Advice(ctx) {
-			directives = append(directives, plain(directive))
-		}
-		if expected := step["expect"].([]any); len(directives) != len(expected) {
-			return fmt.Errorf("expected %v, got %v", expected, directives)
-		}
-		answer = directives
-	default:
+	var directives []*pb.TurnDirective
+	var err error
+	use, is := map[string]func(){
+		"plan":     func() { answer = turn.Plan(ctx) },
+		"summary":  func() { answer = turn.Summary(ctx) },
+		"recall":   func() { answer = turn.Recall(ctx) },
+		"critique": func() { answer = turn.Critique(ctx, text(step, "text"), text(step, "user_message")) },
+		"advice":   func() { directives = turn.Advice(ctx) },
+		"revised": func() {
+			again := func(string) (string, error) { return text(step, "again"), nil }
+			answer, err = turn.Revised(ctx, text(step, "text"), again, sidemirror.ReviseFor(text(step, "user_message")))
+		},
+	}[step["turn"].(string)]
+	if !is {
 		return fmt.Errorf("what is %v?", step["turn"])
 	}
+	r.times.of(step, use)
 	took := time.Since(began)
+	switch {
+	case err != nil:
+		return err
+	case step["turn"] == "advice":
+		said := []any{}
+		for _, directive := range directives {
+			said = append(said, plain(directive))
+		}
+		if expected := step["expect"].([]any); len(said) != len(expected) {
+			return fmt.Errorf("expected %v, got %v", expected, said)
+		}
+		answer = said
+	default:
+		if message, is := answer.(proto.Message); is {
+			answer = plain(message)
+		}
+	}
 	if within, is := step["within_ms"].(float64); is && took > time.Duration(within)*time.Millisecond {
 		return fmt.Errorf("it took %v", took)
 	}

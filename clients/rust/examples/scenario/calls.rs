@@ -1,6 +1,6 @@
 //! Any call of the contract, by its name.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use sidemirror_client::problem_of;
@@ -11,7 +11,10 @@ use crate::{Failure, Runner};
 
 impl Runner {
     pub(crate) async fn call(&mut self, step: &Value) -> Result<(), Failure> {
-        let answers = match (self.answers(step).await?, step["error"].is_object()) {
+        let began = Instant::now();
+        let answers = self.answers(step).await?;
+        self.timed.keep(step, began.elapsed());
+        let answers = match (answers, step["error"].is_object()) {
             (Ok(answers), false) => answers,
             (Err(status), true) => return check_error(&step["error"], &status),
             (Ok(answers), true) => return Err(format!("an answer instead of {}: {answers:?}", step["error"]).into()),

@@ -85,31 +85,32 @@ impl Runner {
         let turns = given["turns"].as_u64().or_else(|| given["turns"].as_str()?.parse().ok()).ok_or("no turns")?;
         let prefix = text(given, "prefix");
         let begun: Vec<_> = (0..turns)
-            .map(|number| tokio::spawn(one_of_many(self.client.clone(), format!("{prefix}-{number}"))))
+            .map(|number| {
+                tokio::spawn(one_of_many(self.client.clone(), format!("{prefix}-{number}"), text(given, "task")))
+            })
             .collect();
-        let mut counts = [0; 4];
+        let mut counts = [0; 5];
         for turn in begun {
             for (count, had) in counts.iter_mut().zip(turn.await??) {
                 *count += u32::from(had);
             }
         }
-        let [plans, directives, critiques, summaries] = counts;
+        let [plans, recalls, directives, critiques, summaries] = counts;
         let told = self.told.load(Ordering::SeqCst);
-        let counts = json!({"plans": plans, "directives": directives, "critiques": critiques, "summaries": summaries,
-            "told": told});
+        let counts = json!({"plans": plans, "recalls": recalls, "directives": directives, "critiques": critiques,
+            "summaries": summaries, "told": told});
         println!("many {counts}");
         Ok(())
     }
 }
 
-/// One turn of many: whether it had its plan, advice, a verdict and its summary.
-async fn one_of_many(client: Option<Sidemirror>, name: String) -> Result<[bool; 4], Failure> {
+/// One turn of many: whether it had its plan, lessons, advice, a verdict and its summary.
+async fn one_of_many(client: Option<Sidemirror>, name: String, task: String) -> Result<[bool; 5], Failure> {
     let config = ThinkingConfig { level: ThinkLevel::Medium.into(), ..Default::default() };
-    let started =
-        TurnStarted { session_id: name.clone(), task: "count".into(), config: Some(config), ..Default::default() };
+    let started = TurnStarted { session_id: name.clone(), task, config: Some(config), ..Default::default() };
     let turn = client.ok_or("not connected")?.begin_turn(TurnOptions { turn_id: name, started, ..Default::default() });
     let plan = turn.plan(2 * PATIENCE).await.is_some();
-    turn.recall(PATIENCE).await;
+    let lessons = turn.recall(PATIENCE).await.is_some();
     turn.report(event::tool_called("run_sql", "SELECT 1"));
     turn.report(event::tool_returned("no such column: status", true));
     let advice = !turn.advice(2 * PATIENCE).await.is_empty();
@@ -117,5 +118,5 @@ async fn one_of_many(client: Option<Sidemirror>, name: String) -> Result<[bool; 
     let critique = turn.critique(draft).await.is_some();
     turn.finish(TaskOutcome::Success, None);
     let summary = turn.summary(2 * PATIENCE).await.is_some();
-    Ok([plan, advice, critique, summary])
+    Ok([plan, lessons, advice, critique, summary])
 }

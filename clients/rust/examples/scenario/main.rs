@@ -4,6 +4,7 @@ mod calls;
 mod crowd;
 mod held;
 mod matching;
+mod timed;
 
 use std::collections::{HashMap, HashSet};
 use std::error::Error;
@@ -23,6 +24,7 @@ use tonic::Status;
 use crate::calls::check_error;
 use crate::held::held;
 use crate::matching::{check, matches, text};
+use crate::timed::Timed;
 
 type Failure = Box<dyn Error + Send + Sync>;
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -33,7 +35,10 @@ struct Runner {
     client: Option<Sidemirror>,
     turns: HashMap<String, Turn>,
     told: Arc<AtomicU32>,
-    refusals: watch::Sender<Option<String>>,
+    refusals: watch::Sender<Vec<String>>,
+    /// How many tasks the first `held` has counted.
+    few_tasks: Option<usize>,
+    timed: Timed,
 }
 
 #[tokio::main]
@@ -49,7 +54,9 @@ async fn main() -> Result<(), Failure> {
         client: None,
         turns: HashMap::new(),
         told: Arc::default(),
-        refusals: watch::Sender::new(None),
+        refusals: watch::Sender::default(),
+        few_tasks: None,
+        timed: Timed::default(),
     };
     let mut passed = 0;
     for step in steps {
@@ -65,6 +72,7 @@ async fn main() -> Result<(), Failure> {
     if let Some(client) = &runner.client {
         client.close().await;
     }
+    runner.timed.print();
     println!("passed {passed}");
     Ok(())
 }
@@ -82,7 +90,8 @@ impl Runner {
         } else if step["many"].is_object() {
             self.many(&step["many"]).await
         } else if step["held"].is_boolean() {
-            held();
+            self.client()?.flush(PATIENCE).await;
+            held(&mut self.few_tasks).await;
             Ok(())
         } else if step["close"].is_object() {
             let lost = self.client()?.close_within(Duration::ZERO).await;
@@ -93,7 +102,7 @@ impl Runner {
                 directives.iter().map(|one| self.typed(one)).collect();
             check(&step["text"], &json!(advice_text(directives?)))
         } else if let Some(word) = step["refused"].as_str() {
-            self.refused(word).await
+            self.refused(word, step["times"].as_u64()).await
         } else {
             self.call(step).await
         }
@@ -108,13 +117,15 @@ impl Runner {
             client.close().await;
         }
         self.told.store(0, Ordering::SeqCst);
-        self.refusals.send_replace(None);
+        self.refusals.send_replace(Vec::new());
         let (told, refusals) = (self.told.clone(), self.refusals.clone());
         let path = |key: &str| given[key].as_str().map(Into::into);
         let client = Sidemirror::connect_with(Options {
             address: given["address"].as_str().map(Into::into),
             token_file: path("token_file"),
             ca_file: path("ca_file"),
+            client_certificate_file: path("client_certificate_file"),
+            client_key_file: path("client_key_file"),
             tenant_id: text(given, "tenant_id"),
             project_id: text(given, "project_id"),
             on_away: Some(Arc::new(move |why: &Status| {
@@ -122,7 +133,7 @@ impl Runner {
                 println!("told {why}");
                 panic!("an agent's own callback");
             })),
-            on_refused: Some(Arc::new(move |why: &str| drop(refusals.send_replace(Some(why.into()))))),
+            on_refused: Some(Arc::new(move |why: &str| refusals.send_modify(|said| said.push(why.into())))),
             tls: given["tls"] == json!(true),
             ..Default::default()
         });
@@ -139,11 +150,11 @@ impl Runner {
         Ok(())
     }
 
-    async fn refused(&self, word: &str) -> Result<(), Failure> {
+    async fn refused(&self, word: &str, times: Option<u64>) -> Result<(), Failure> {
         let mut refusals = self.refusals.subscribe();
-        let said = tokio::time::timeout(PATIENCE, refusals.wait_for(Option::is_some)).await??.clone();
+        let said = tokio::time::timeout(PATIENCE, refusals.wait_for(|said| !said.is_empty())).await??.clone();
         let told = self.told.load(Ordering::SeqCst);
-        if told == 0 && said.as_ref().is_some_and(|said| said.contains(word)) {
+        if told == 0 && said[0].contains(word) && times.is_none_or(|times| times == said.len() as u64) {
             Ok(())
         } else {
             Err(format!("told {said:?}, and {told} times that the sidecar is away").into())
@@ -165,13 +176,17 @@ impl Runner {
             self.turns.insert(name, turn);
             return Ok(());
         }
-        let turn = self.turns.get(&name).ok_or("no such turn")?;
+        let turn = self.turns.get(&name).ok_or("no such turn")?.clone();
+        let turn = &turn;
         let patience = step["timeout_ms"].as_u64().map(Duration::from_millis);
         match what.as_str() {
             "report" => {
                 for _ in 0..step["times"].as_u64().unwrap_or(1) {
                     for given in step["events"].as_array().into_iter().flatten() {
-                        turn.report(self.typed(given)?);
+                        let event = self.typed(given)?;
+                        let began = Instant::now();
+                        turn.report(event);
+                        self.timed.keep(step, began.elapsed());
                     }
                 }
                 if let Some(size) = step["text_bytes"].as_u64() {
@@ -195,10 +210,14 @@ impl Runner {
             }
             "fail" => drop(turn.within(async { Err::<(), _>("a failure of the agent's own") }).await),
             "leave" => turn.within(async { Ok::<_, Failure>(()) }).await?,
-            "plan" | "summary" | "recall" | "advice" | "critique" => {
-                let began = Instant::now();
-                let answer = self.asked(turn, step, patience).await?;
-                let took = began.elapsed();
+            "cancel" => {
+                let work = turn.within(std::future::pending::<Result<(), String>>());
+                // Begun, and dropped.
+                let _ = tokio::time::timeout(Duration::from_millis(10), work).await;
+            }
+            "plan" | "summary" | "recall" | "advice" | "critique" | "revised" => {
+                let (answer, took) = self.asked(turn, step, patience).await?;
+                self.timed.keep(step, took);
                 check(&step["expect"], &answer)?;
                 if answer.is_array() && answer.as_array().map(Vec::len) != step["expect"].as_array().map(Vec::len) {
                     return Err(format!("expected {}, got {answer}", step["expect"]).into());
@@ -227,24 +246,45 @@ impl Runner {
                 }
                 return Err(format!("no directive {} among {came:?}", step["expect"]).into());
             }
-            _ => {}
+            _ => return Err(format!("no such step: {what}").into()),
         }
         Ok(())
     }
 
-    /// What the helper gives for a step, in JSON.
-    async fn asked(&self, turn: &Turn, step: &Value, patience: Option<Duration>) -> Result<Value, Failure> {
+    /// What the helper gives for a step, in JSON, and how long it takes.
+    async fn asked(&self, turn: &Turn, step: &Value, patience: Option<Duration>) -> Result<(Value, Duration), Failure> {
+        macro_rules! timed {
+            ($answer:expr) => {{
+                let began = Instant::now();
+                let answer = $answer.await;
+                (answer, began.elapsed())
+            }};
+        }
+        let draft = Draft { response: text(step, "text"), user_message: text(step, "user_message"), patience };
         Ok(match step["turn"].as_str() {
-            Some("plan") => self.plain_or_null(turn.plan(patience.unwrap_or(PATIENCE)).await)?,
-            Some("summary") => self.plain_or_null(turn.summary(patience.unwrap_or(PATIENCE)).await)?,
-            Some("recall") => self.plain_or_null(turn.recall(Recall { patience, ..Default::default() }).await)?,
+            Some("plan") => {
+                let (plan, took) = timed!(turn.plan(patience.unwrap_or(PATIENCE)));
+                (self.plain_or_null(plan)?, took)
+            }
+            Some("summary") => {
+                let (summary, took) = timed!(turn.summary(patience.unwrap_or(PATIENCE)));
+                (self.plain_or_null(summary)?, took)
+            }
+            Some("recall") => {
+                let (block, took) = timed!(turn.recall(Recall { patience, ..Default::default() }));
+                (self.plain_or_null(block)?, took)
+            }
             Some("critique") => {
-                let (response, user_message) = (text(step, "text"), text(step, "user_message"));
-                self.plain_or_null(turn.critique(Draft { response, user_message, patience }).await)?
+                let (verdict, took) = timed!(turn.critique(draft));
+                (self.plain_or_null(verdict)?, took)
+            }
+            Some("revised") => {
+                let (answer, took) = timed!(turn.revised(draft, async |_| Ok::<_, Failure>(text(step, "again"))));
+                (Value::String(answer?), took)
             }
             _ => {
-                let said = turn.advice(patience).await;
-                Value::Array(said.iter().map(|each| self.plain(each)).collect::<Result<_, _>>()?)
+                let (said, took) = timed!(turn.advice(patience));
+                (Value::Array(said.iter().map(|each| self.plain(each)).collect::<Result<_, _>>()?), took)
             }
         })
     }

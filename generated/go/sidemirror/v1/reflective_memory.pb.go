@@ -864,6 +864,59 @@ func (LessonVerdict) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{12}
 }
 
+// Why a lesson or a recovery was held back.
+type HeldBackReason int32
+
+const (
+	// It was not held back, or it is not on record why.
+	HeldBackReason_HELD_BACK_REASON_UNSPECIFIED HeldBackReason = 0
+	// A draw held it back, to see what happens without it.
+	HeldBackReason_HELD_BACK_REASON_DRAW HeldBackReason = 1
+	// The sidecar was in shadow mode, which keeps everything and tells nothing.
+	HeldBackReason_HELD_BACK_REASON_SHADOW HeldBackReason = 2
+)
+
+// Enum value maps for HeldBackReason.
+var (
+	HeldBackReason_name = map[int32]string{
+		0: "HELD_BACK_REASON_UNSPECIFIED",
+		1: "HELD_BACK_REASON_DRAW",
+		2: "HELD_BACK_REASON_SHADOW",
+	}
+	HeldBackReason_value = map[string]int32{
+		"HELD_BACK_REASON_UNSPECIFIED": 0,
+		"HELD_BACK_REASON_DRAW":        1,
+		"HELD_BACK_REASON_SHADOW":      2,
+	}
+)
+
+func (x HeldBackReason) Enum() *HeldBackReason {
+	p := new(HeldBackReason)
+	*p = x
+	return p
+}
+
+func (x HeldBackReason) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (HeldBackReason) Descriptor() protoreflect.EnumDescriptor {
+	return file_sidemirror_v1_reflective_memory_proto_enumTypes[13].Descriptor()
+}
+
+func (HeldBackReason) Type() protoreflect.EnumType {
+	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[13]
+}
+
+func (x HeldBackReason) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use HeldBackReason.Descriptor instead.
+func (HeldBackReason) EnumDescriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{13}
+}
+
 // One event of a trace.
 type ReflectionEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -6632,9 +6685,11 @@ type ReceiptItem struct {
 	Fit LessonFit `protobuf:"varint,8,opt,name=fit,proto3,enum=sidemirror.v1.LessonFit" json:"fit,omitempty"`
 	// The words, as they are indexed, that the task and the lesson had in common: at most 20. Empty in receipts without a
 	// turn and a session.
-	MatchedWords  []string `protobuf:"bytes,9,rep,name=matched_words,json=matchedWords,proto3" json:"matched_words,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	MatchedWords []string `protobuf:"bytes,9,rep,name=matched_words,json=matchedWords,proto3" json:"matched_words,omitempty"`
+	// Why it was held back.
+	HeldBackReason HeldBackReason `protobuf:"varint,10,opt,name=held_back_reason,json=heldBackReason,proto3,enum=sidemirror.v1.HeldBackReason" json:"held_back_reason,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ReceiptItem) Reset() {
@@ -6728,6 +6783,13 @@ func (x *ReceiptItem) GetMatchedWords() []string {
 		return x.MatchedWords
 	}
 	return nil
+}
+
+func (x *ReceiptItem) GetHeldBackReason() HeldBackReason {
+	if x != nil {
+		return x.HeldBackReason
+	}
+	return HeldBackReason_HELD_BACK_REASON_UNSPECIFIED
 }
 
 // Asks for what followed recognised failures.
@@ -6985,8 +7047,14 @@ type RecoveryObservation struct {
 	LastTurnId string `protobuf:"bytes,11,opt,name=last_turn_id,json=lastTurnId,proto3" json:"last_turn_id,omitempty"`
 	// Whether telemetry told of it, and no agent.
 	IsFromTelemetry bool `protobuf:"varint,12,opt,name=is_from_telemetry,json=isFromTelemetry,proto3" json:"is_from_telemetry,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Whether it is left out of every count of its move: of one token, or without tokens one session, the first 2 a day
+	// count. What failed after advice always counts.
+	IsUncounted bool `protobuf:"varint,13,opt,name=is_uncounted,json=isUncounted,proto3" json:"is_uncounted,omitempty"`
+	// Whether the next attempt itself worked, and counts as one that did not because its turn failed. False for
+	// observations from before this field.
+	TurnFailed    bool `protobuf:"varint,14,opt,name=turn_failed,json=turnFailed,proto3" json:"turn_failed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RecoveryObservation) Reset() {
@@ -7103,6 +7171,20 @@ func (x *RecoveryObservation) GetIsFromTelemetry() bool {
 	return false
 }
 
+func (x *RecoveryObservation) GetIsUncounted() bool {
+	if x != nil {
+		return x.IsUncounted
+	}
+	return false
+}
+
+func (x *RecoveryObservation) GetTurnFailed() bool {
+	if x != nil {
+		return x.TurnFailed
+	}
+	return false
+}
+
 // One move after a failure, with its counts.
 type RecoveryMove struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -7147,9 +7229,11 @@ type RecoveryMove struct {
 	// Why the move is not told when a call fails as the last one did; unset if it is told.
 	Silence SilenceReason `protobuf:"varint,19,opt,name=silence,proto3,enum=sidemirror.v1.SilenceReason" json:"silence,omitempty"`
 	// The gate that it does not pass; absent if it passes them all.
-	MissedGate    *MissedGate `protobuf:"bytes,20,opt,name=missed_gate,json=missedGate,proto3" json:"missed_gate,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	MissedGate *MissedGate `protobuf:"bytes,20,opt,name=missed_gate,json=missedGate,proto3" json:"missed_gate,omitempty"`
+	// The 95 % confidence sequence of the lift (Robbins' mixture), valid for all looks together; absent with the lift.
+	IntervalAtAnyLook *LiftInterval `protobuf:"bytes,21,opt,name=interval_at_any_look,json=intervalAtAnyLook,proto3" json:"interval_at_any_look,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *RecoveryMove) Reset() {
@@ -7318,6 +7402,13 @@ func (x *RecoveryMove) GetSilence() SilenceReason {
 func (x *RecoveryMove) GetMissedGate() *MissedGate {
 	if x != nil {
 		return x.MissedGate
+	}
+	return nil
+}
+
+func (x *RecoveryMove) GetIntervalAtAnyLook() *LiftInterval {
+	if x != nil {
+		return x.IntervalAtAnyLook
 	}
 	return nil
 }
@@ -7938,7 +8029,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x05items\x18\a \x03(\v2\x1a.sidemirror.v1.ReceiptItemR\x05items\x127\n" +
 	"\n" +
 	"turn_state\x18\b \x01(\x0e2\x18.sidemirror.v1.TurnStateR\tturnState\x12=\n" +
-	"\fturn_outcome\x18\t \x01(\x0e2\x1a.sidemirror.v1.TaskOutcomeR\vturnOutcome\"\xd3\x02\n" +
+	"\fturn_outcome\x18\t \x01(\x0e2\x1a.sidemirror.v1.TaskOutcomeR\vturnOutcome\"\x9c\x03\n" +
 	"\vReceiptItem\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x05R\aversion\x12\x12\n" +
@@ -7949,7 +8040,9 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x0eerror_returned\x18\x06 \x01(\bH\x01R\rerrorReturned\x88\x01\x01\x12\x19\n" +
 	"\x05score\x18\a \x01(\x01H\x02R\x05score\x88\x01\x01\x12*\n" +
 	"\x03fit\x18\b \x01(\x0e2\x18.sidemirror.v1.LessonFitR\x03fit\x12#\n" +
-	"\rmatched_words\x18\t \x03(\tR\fmatchedWordsB\f\n" +
+	"\rmatched_words\x18\t \x03(\tR\fmatchedWords\x12G\n" +
+	"\x10held_back_reason\x18\n" +
+	" \x01(\x0e2\x1d.sidemirror.v1.HeldBackReasonR\x0eheldBackReasonB\f\n" +
 	"\n" +
 	"_succeededB\x11\n" +
 	"\x0f_error_returnedB\b\n" +
@@ -7973,7 +8066,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x11observation_count\x18\x02 \x01(\x05R\x10observationCount\x127\n" +
 	"\tlast_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\x121\n" +
 	"\x05moves\x18\x04 \x03(\v2\x1b.sidemirror.v1.RecoveryMoveR\x05moves\x12F\n" +
-	"\fobservations\x18\x05 \x03(\v2\".sidemirror.v1.RecoveryObservationR\fobservations\"\xd9\x03\n" +
+	"\fobservations\x18\x05 \x03(\v2\".sidemirror.v1.RecoveryObservationR\fobservations\"\x9d\x04\n" +
 	"\x13RecoveryObservation\x12(\n" +
 	"\x10failure_event_id\x18\x01 \x01(\tR\x0efailureEventId\x12\x17\n" +
 	"\aturn_id\x18\x02 \x01(\tR\x06turnId\x12\x1d\n" +
@@ -7990,7 +8083,10 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	" \x01(\v2\x19.google.protobuf.DurationR\x05pause\x12 \n" +
 	"\flast_turn_id\x18\v \x01(\tR\n" +
 	"lastTurnId\x12*\n" +
-	"\x11is_from_telemetry\x18\f \x01(\bR\x0fisFromTelemetry\"\x8e\x06\n" +
+	"\x11is_from_telemetry\x18\f \x01(\bR\x0fisFromTelemetry\x12!\n" +
+	"\fis_uncounted\x18\r \x01(\bR\visUncounted\x12\x1f\n" +
+	"\vturn_failed\x18\x0e \x01(\bR\n" +
+	"turnFailed\"\xdc\x06\n" +
 	"\fRecoveryMove\x12\x1f\n" +
 	"\vrecovery_id\x18\x01 \x01(\tR\n" +
 	"recoveryId\x123\n" +
@@ -8016,7 +8112,8 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x06shadow\x18\x12 \x01(\v2\x1a.sidemirror.v1.ShadowTallyR\x06shadow\x126\n" +
 	"\asilence\x18\x13 \x01(\x0e2\x1c.sidemirror.v1.SilenceReasonR\asilence\x12:\n" +
 	"\vmissed_gate\x18\x14 \x01(\v2\x19.sidemirror.v1.MissedGateR\n" +
-	"missedGateB\a\n" +
+	"missedGate\x12L\n" +
+	"\x14interval_at_any_look\x18\x15 \x01(\v2\x1b.sidemirror.v1.LiftIntervalR\x11intervalAtAnyLookB\a\n" +
 	"\x05_lift\"\xde\x01\n" +
 	"\vShadowTally\x12\x1d\n" +
 	"\n" +
@@ -8118,7 +8215,11 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x14LESSON_VERDICT_HELPS\x10\x01\x12\x18\n" +
 	"\x14LESSON_VERDICT_HARMS\x10\x02\x12\x18\n" +
 	"\x14LESSON_VERDICT_INERT\x10\x03\x12\"\n" +
-	"\x1eLESSON_VERDICT_NOT_ENOUGH_DATA\x10\x042\x91\x12\n" +
+	"\x1eLESSON_VERDICT_NOT_ENOUGH_DATA\x10\x04*j\n" +
+	"\x0eHeldBackReason\x12 \n" +
+	"\x1cHELD_BACK_REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15HELD_BACK_REASON_DRAW\x10\x01\x12\x1b\n" +
+	"\x17HELD_BACK_REASON_SHADOW\x10\x022\x91\x12\n" +
 	"\x17ReflectiveMemoryService\x12i\n" +
 	"\x12GenerateReflection\x12(.sidemirror.v1.GenerateReflectionRequest\x1a).sidemirror.v1.GenerateReflectionResponse\x12`\n" +
 	"\x0fStoreReflection\x12%.sidemirror.v1.StoreReflectionRequest\x1a&.sidemirror.v1.StoreReflectionResponse\x12_\n" +
@@ -8158,7 +8259,7 @@ func file_sidemirror_v1_reflective_memory_proto_rawDescGZIP() []byte {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescData
 }
 
-var file_sidemirror_v1_reflective_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 13)
+var file_sidemirror_v1_reflective_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 14)
 var file_sidemirror_v1_reflective_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 76)
 var file_sidemirror_v1_reflective_memory_proto_goTypes = []any{
 	(EventType)(0),                         // 0: sidemirror.v1.EventType
@@ -8174,262 +8275,265 @@ var file_sidemirror_v1_reflective_memory_proto_goTypes = []any{
 	(LessonFit)(0),                         // 10: sidemirror.v1.LessonFit
 	(PrunedKind)(0),                        // 11: sidemirror.v1.PrunedKind
 	(LessonVerdict)(0),                     // 12: sidemirror.v1.LessonVerdict
-	(*ReflectionEvent)(nil),                // 13: sidemirror.v1.ReflectionEvent
-	(*TaskError)(nil),                      // 14: sidemirror.v1.TaskError
-	(*AppliesWhen)(nil),                    // 15: sidemirror.v1.AppliesWhen
-	(*ReflectionResult)(nil),               // 16: sidemirror.v1.ReflectionResult
-	(*Memory)(nil),                         // 17: sidemirror.v1.Memory
-	(*GenerateReflectionRequest)(nil),      // 18: sidemirror.v1.GenerateReflectionRequest
-	(*GenerateReflectionResponse)(nil),     // 19: sidemirror.v1.GenerateReflectionResponse
-	(*StoreReflectionRequest)(nil),         // 20: sidemirror.v1.StoreReflectionRequest
-	(*StoreReflectionResponse)(nil),        // 21: sidemirror.v1.StoreReflectionResponse
-	(*GetReflectionRequest)(nil),           // 22: sidemirror.v1.GetReflectionRequest
-	(*GetReflectionResponse)(nil),          // 23: sidemirror.v1.GetReflectionResponse
-	(*ListReflectionsRequest)(nil),         // 24: sidemirror.v1.ListReflectionsRequest
-	(*ListReflectionsResponse)(nil),        // 25: sidemirror.v1.ListReflectionsResponse
-	(*UpdateReflectionRequest)(nil),        // 26: sidemirror.v1.UpdateReflectionRequest
-	(*MemoryChanges)(nil),                  // 27: sidemirror.v1.MemoryChanges
-	(*UpdateReflectionResponse)(nil),       // 28: sidemirror.v1.UpdateReflectionResponse
-	(*DeleteReflectionRequest)(nil),        // 29: sidemirror.v1.DeleteReflectionRequest
-	(*DeleteReflectionResponse)(nil),       // 30: sidemirror.v1.DeleteReflectionResponse
-	(*ListReflectionVersionsRequest)(nil),  // 31: sidemirror.v1.ListReflectionVersionsRequest
-	(*ListReflectionVersionsResponse)(nil), // 32: sidemirror.v1.ListReflectionVersionsResponse
-	(*ReviewReflectionRequest)(nil),        // 33: sidemirror.v1.ReviewReflectionRequest
-	(*ReviewReflectionResponse)(nil),       // 34: sidemirror.v1.ReviewReflectionResponse
-	(*QueryReflectionsRequest)(nil),        // 35: sidemirror.v1.QueryReflectionsRequest
-	(*QueryReflectionsResponse)(nil),       // 36: sidemirror.v1.QueryReflectionsResponse
-	(*QueryHit)(nil),                       // 37: sidemirror.v1.QueryHit
-	(*HitExplanation)(nil),                 // 38: sidemirror.v1.HitExplanation
-	(*ScorePart)(nil),                      // 39: sidemirror.v1.ScorePart
-	(*QueryMiss)(nil),                      // 40: sidemirror.v1.QueryMiss
-	(*BuildMemoryContextRequest)(nil),      // 41: sidemirror.v1.BuildMemoryContextRequest
-	(*BuildMemoryContextResponse)(nil),     // 42: sidemirror.v1.BuildMemoryContextResponse
-	(*ReportOutcomeRequest)(nil),           // 43: sidemirror.v1.ReportOutcomeRequest
-	(*TaskErrors)(nil),                     // 44: sidemirror.v1.TaskErrors
-	(*FailedCall)(nil),                     // 45: sidemirror.v1.FailedCall
-	(*ReportOutcomeResponse)(nil),          // 46: sidemirror.v1.ReportOutcomeResponse
-	(*GetLessonStatisticsRequest)(nil),     // 47: sidemirror.v1.GetLessonStatisticsRequest
-	(*GetLessonStatisticsResponse)(nil),    // 48: sidemirror.v1.GetLessonStatisticsResponse
-	(*LessonStatistics)(nil),               // 49: sidemirror.v1.LessonStatistics
-	(*LessonArm)(nil),                      // 50: sidemirror.v1.LessonArm
-	(*LiftInterval)(nil),                   // 51: sidemirror.v1.LiftInterval
-	(*ExportReflectionsRequest)(nil),       // 52: sidemirror.v1.ExportReflectionsRequest
-	(*ExportReflectionsResponse)(nil),      // 53: sidemirror.v1.ExportReflectionsResponse
-	(*ImportReflectionsRequest)(nil),       // 54: sidemirror.v1.ImportReflectionsRequest
-	(*ImportReflectionsResponse)(nil),      // 55: sidemirror.v1.ImportReflectionsResponse
-	(*RefusedLine)(nil),                    // 56: sidemirror.v1.RefusedLine
-	(*ListClustersRequest)(nil),            // 57: sidemirror.v1.ListClustersRequest
-	(*ListClustersResponse)(nil),           // 58: sidemirror.v1.ListClustersResponse
-	(*MemoryCluster)(nil),                  // 59: sidemirror.v1.MemoryCluster
-	(*GraphPoint)(nil),                     // 60: sidemirror.v1.GraphPoint
-	(*MemoryLink)(nil),                     // 61: sidemirror.v1.MemoryLink
-	(*LinkReflectionsRequest)(nil),         // 62: sidemirror.v1.LinkReflectionsRequest
-	(*LinkReflectionsResponse)(nil),        // 63: sidemirror.v1.LinkReflectionsResponse
-	(*ExploreGraphRequest)(nil),            // 64: sidemirror.v1.ExploreGraphRequest
-	(*ExploreGraphResponse)(nil),           // 65: sidemirror.v1.ExploreGraphResponse
-	(*GraphNode)(nil),                      // 66: sidemirror.v1.GraphNode
-	(*DreamRequest)(nil),                   // 67: sidemirror.v1.DreamRequest
-	(*DreamResponse)(nil),                  // 68: sidemirror.v1.DreamResponse
-	(*DreamProgress)(nil),                  // 69: sidemirror.v1.DreamProgress
-	(*DreamLogEntry)(nil),                  // 70: sidemirror.v1.DreamLogEntry
-	(*DreamtLesson)(nil),                   // 71: sidemirror.v1.DreamtLesson
-	(*ListDreamsRequest)(nil),              // 72: sidemirror.v1.ListDreamsRequest
-	(*ListDreamsResponse)(nil),             // 73: sidemirror.v1.ListDreamsResponse
-	(*ListPruningsRequest)(nil),            // 74: sidemirror.v1.ListPruningsRequest
-	(*ListPruningsResponse)(nil),           // 75: sidemirror.v1.ListPruningsResponse
-	(*Pruning)(nil),                        // 76: sidemirror.v1.Pruning
-	(*FindRecoveriesRequest)(nil),          // 77: sidemirror.v1.FindRecoveriesRequest
-	(*FindRecoveriesResponse)(nil),         // 78: sidemirror.v1.FindRecoveriesResponse
-	(*ListReceiptsRequest)(nil),            // 79: sidemirror.v1.ListReceiptsRequest
-	(*ListReceiptsResponse)(nil),           // 80: sidemirror.v1.ListReceiptsResponse
-	(*Receipt)(nil),                        // 81: sidemirror.v1.Receipt
-	(*ReceiptItem)(nil),                    // 82: sidemirror.v1.ReceiptItem
-	(*ListRecoveriesRequest)(nil),          // 83: sidemirror.v1.ListRecoveriesRequest
-	(*ListRecoveriesResponse)(nil),         // 84: sidemirror.v1.ListRecoveriesResponse
-	(*SignatureRecoveries)(nil),            // 85: sidemirror.v1.SignatureRecoveries
-	(*RecoveryObservation)(nil),            // 86: sidemirror.v1.RecoveryObservation
-	(*RecoveryMove)(nil),                   // 87: sidemirror.v1.RecoveryMove
-	(*ShadowTally)(nil),                    // 88: sidemirror.v1.ShadowTally
-	(*timestamppb.Timestamp)(nil),          // 89: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),                // 90: google.protobuf.Struct
-	(ResultStatus)(0),                      // 91: sidemirror.v1.ResultStatus
-	(Origin)(0),                            // 92: sidemirror.v1.Origin
-	(*Usage)(nil),                          // 93: sidemirror.v1.Usage
-	(TaskOutcome)(0),                       // 94: sidemirror.v1.TaskOutcome
-	(*fieldmaskpb.FieldMask)(nil),          // 95: google.protobuf.FieldMask
-	(*ContextBlock)(nil),                   // 96: sidemirror.v1.ContextBlock
-	(TurnState)(0),                         // 97: sidemirror.v1.TurnState
-	(*durationpb.Duration)(nil),            // 98: google.protobuf.Duration
-	(SilenceReason)(0),                     // 99: sidemirror.v1.SilenceReason
-	(*MissedGate)(nil),                     // 100: sidemirror.v1.MissedGate
+	(HeldBackReason)(0),                    // 13: sidemirror.v1.HeldBackReason
+	(*ReflectionEvent)(nil),                // 14: sidemirror.v1.ReflectionEvent
+	(*TaskError)(nil),                      // 15: sidemirror.v1.TaskError
+	(*AppliesWhen)(nil),                    // 16: sidemirror.v1.AppliesWhen
+	(*ReflectionResult)(nil),               // 17: sidemirror.v1.ReflectionResult
+	(*Memory)(nil),                         // 18: sidemirror.v1.Memory
+	(*GenerateReflectionRequest)(nil),      // 19: sidemirror.v1.GenerateReflectionRequest
+	(*GenerateReflectionResponse)(nil),     // 20: sidemirror.v1.GenerateReflectionResponse
+	(*StoreReflectionRequest)(nil),         // 21: sidemirror.v1.StoreReflectionRequest
+	(*StoreReflectionResponse)(nil),        // 22: sidemirror.v1.StoreReflectionResponse
+	(*GetReflectionRequest)(nil),           // 23: sidemirror.v1.GetReflectionRequest
+	(*GetReflectionResponse)(nil),          // 24: sidemirror.v1.GetReflectionResponse
+	(*ListReflectionsRequest)(nil),         // 25: sidemirror.v1.ListReflectionsRequest
+	(*ListReflectionsResponse)(nil),        // 26: sidemirror.v1.ListReflectionsResponse
+	(*UpdateReflectionRequest)(nil),        // 27: sidemirror.v1.UpdateReflectionRequest
+	(*MemoryChanges)(nil),                  // 28: sidemirror.v1.MemoryChanges
+	(*UpdateReflectionResponse)(nil),       // 29: sidemirror.v1.UpdateReflectionResponse
+	(*DeleteReflectionRequest)(nil),        // 30: sidemirror.v1.DeleteReflectionRequest
+	(*DeleteReflectionResponse)(nil),       // 31: sidemirror.v1.DeleteReflectionResponse
+	(*ListReflectionVersionsRequest)(nil),  // 32: sidemirror.v1.ListReflectionVersionsRequest
+	(*ListReflectionVersionsResponse)(nil), // 33: sidemirror.v1.ListReflectionVersionsResponse
+	(*ReviewReflectionRequest)(nil),        // 34: sidemirror.v1.ReviewReflectionRequest
+	(*ReviewReflectionResponse)(nil),       // 35: sidemirror.v1.ReviewReflectionResponse
+	(*QueryReflectionsRequest)(nil),        // 36: sidemirror.v1.QueryReflectionsRequest
+	(*QueryReflectionsResponse)(nil),       // 37: sidemirror.v1.QueryReflectionsResponse
+	(*QueryHit)(nil),                       // 38: sidemirror.v1.QueryHit
+	(*HitExplanation)(nil),                 // 39: sidemirror.v1.HitExplanation
+	(*ScorePart)(nil),                      // 40: sidemirror.v1.ScorePart
+	(*QueryMiss)(nil),                      // 41: sidemirror.v1.QueryMiss
+	(*BuildMemoryContextRequest)(nil),      // 42: sidemirror.v1.BuildMemoryContextRequest
+	(*BuildMemoryContextResponse)(nil),     // 43: sidemirror.v1.BuildMemoryContextResponse
+	(*ReportOutcomeRequest)(nil),           // 44: sidemirror.v1.ReportOutcomeRequest
+	(*TaskErrors)(nil),                     // 45: sidemirror.v1.TaskErrors
+	(*FailedCall)(nil),                     // 46: sidemirror.v1.FailedCall
+	(*ReportOutcomeResponse)(nil),          // 47: sidemirror.v1.ReportOutcomeResponse
+	(*GetLessonStatisticsRequest)(nil),     // 48: sidemirror.v1.GetLessonStatisticsRequest
+	(*GetLessonStatisticsResponse)(nil),    // 49: sidemirror.v1.GetLessonStatisticsResponse
+	(*LessonStatistics)(nil),               // 50: sidemirror.v1.LessonStatistics
+	(*LessonArm)(nil),                      // 51: sidemirror.v1.LessonArm
+	(*LiftInterval)(nil),                   // 52: sidemirror.v1.LiftInterval
+	(*ExportReflectionsRequest)(nil),       // 53: sidemirror.v1.ExportReflectionsRequest
+	(*ExportReflectionsResponse)(nil),      // 54: sidemirror.v1.ExportReflectionsResponse
+	(*ImportReflectionsRequest)(nil),       // 55: sidemirror.v1.ImportReflectionsRequest
+	(*ImportReflectionsResponse)(nil),      // 56: sidemirror.v1.ImportReflectionsResponse
+	(*RefusedLine)(nil),                    // 57: sidemirror.v1.RefusedLine
+	(*ListClustersRequest)(nil),            // 58: sidemirror.v1.ListClustersRequest
+	(*ListClustersResponse)(nil),           // 59: sidemirror.v1.ListClustersResponse
+	(*MemoryCluster)(nil),                  // 60: sidemirror.v1.MemoryCluster
+	(*GraphPoint)(nil),                     // 61: sidemirror.v1.GraphPoint
+	(*MemoryLink)(nil),                     // 62: sidemirror.v1.MemoryLink
+	(*LinkReflectionsRequest)(nil),         // 63: sidemirror.v1.LinkReflectionsRequest
+	(*LinkReflectionsResponse)(nil),        // 64: sidemirror.v1.LinkReflectionsResponse
+	(*ExploreGraphRequest)(nil),            // 65: sidemirror.v1.ExploreGraphRequest
+	(*ExploreGraphResponse)(nil),           // 66: sidemirror.v1.ExploreGraphResponse
+	(*GraphNode)(nil),                      // 67: sidemirror.v1.GraphNode
+	(*DreamRequest)(nil),                   // 68: sidemirror.v1.DreamRequest
+	(*DreamResponse)(nil),                  // 69: sidemirror.v1.DreamResponse
+	(*DreamProgress)(nil),                  // 70: sidemirror.v1.DreamProgress
+	(*DreamLogEntry)(nil),                  // 71: sidemirror.v1.DreamLogEntry
+	(*DreamtLesson)(nil),                   // 72: sidemirror.v1.DreamtLesson
+	(*ListDreamsRequest)(nil),              // 73: sidemirror.v1.ListDreamsRequest
+	(*ListDreamsResponse)(nil),             // 74: sidemirror.v1.ListDreamsResponse
+	(*ListPruningsRequest)(nil),            // 75: sidemirror.v1.ListPruningsRequest
+	(*ListPruningsResponse)(nil),           // 76: sidemirror.v1.ListPruningsResponse
+	(*Pruning)(nil),                        // 77: sidemirror.v1.Pruning
+	(*FindRecoveriesRequest)(nil),          // 78: sidemirror.v1.FindRecoveriesRequest
+	(*FindRecoveriesResponse)(nil),         // 79: sidemirror.v1.FindRecoveriesResponse
+	(*ListReceiptsRequest)(nil),            // 80: sidemirror.v1.ListReceiptsRequest
+	(*ListReceiptsResponse)(nil),           // 81: sidemirror.v1.ListReceiptsResponse
+	(*Receipt)(nil),                        // 82: sidemirror.v1.Receipt
+	(*ReceiptItem)(nil),                    // 83: sidemirror.v1.ReceiptItem
+	(*ListRecoveriesRequest)(nil),          // 84: sidemirror.v1.ListRecoveriesRequest
+	(*ListRecoveriesResponse)(nil),         // 85: sidemirror.v1.ListRecoveriesResponse
+	(*SignatureRecoveries)(nil),            // 86: sidemirror.v1.SignatureRecoveries
+	(*RecoveryObservation)(nil),            // 87: sidemirror.v1.RecoveryObservation
+	(*RecoveryMove)(nil),                   // 88: sidemirror.v1.RecoveryMove
+	(*ShadowTally)(nil),                    // 89: sidemirror.v1.ShadowTally
+	(*timestamppb.Timestamp)(nil),          // 90: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),                // 91: google.protobuf.Struct
+	(ResultStatus)(0),                      // 92: sidemirror.v1.ResultStatus
+	(Origin)(0),                            // 93: sidemirror.v1.Origin
+	(*Usage)(nil),                          // 94: sidemirror.v1.Usage
+	(TaskOutcome)(0),                       // 95: sidemirror.v1.TaskOutcome
+	(*fieldmaskpb.FieldMask)(nil),          // 96: google.protobuf.FieldMask
+	(*ContextBlock)(nil),                   // 97: sidemirror.v1.ContextBlock
+	(TurnState)(0),                         // 98: sidemirror.v1.TurnState
+	(*durationpb.Duration)(nil),            // 99: google.protobuf.Duration
+	(SilenceReason)(0),                     // 100: sidemirror.v1.SilenceReason
+	(*MissedGate)(nil),                     // 101: sidemirror.v1.MissedGate
 }
 var file_sidemirror_v1_reflective_memory_proto_depIdxs = []int32{
 	0,   // 0: sidemirror.v1.ReflectionEvent.event_type:type_name -> sidemirror.v1.EventType
-	89,  // 1: sidemirror.v1.ReflectionEvent.timestamp:type_name -> google.protobuf.Timestamp
-	90,  // 2: sidemirror.v1.ReflectionEvent.metadata:type_name -> google.protobuf.Struct
-	90,  // 3: sidemirror.v1.ReflectionEvent.error:type_name -> google.protobuf.Struct
+	90,  // 1: sidemirror.v1.ReflectionEvent.timestamp:type_name -> google.protobuf.Timestamp
+	91,  // 2: sidemirror.v1.ReflectionEvent.metadata:type_name -> google.protobuf.Struct
+	91,  // 3: sidemirror.v1.ReflectionEvent.error:type_name -> google.protobuf.Struct
 	1,   // 4: sidemirror.v1.TaskError.error_category:type_name -> sidemirror.v1.ErrorCategory
-	90,  // 5: sidemirror.v1.TaskError.context:type_name -> google.protobuf.Struct
+	91,  // 5: sidemirror.v1.TaskError.context:type_name -> google.protobuf.Struct
 	1,   // 6: sidemirror.v1.AppliesWhen.error_categories:type_name -> sidemirror.v1.ErrorCategory
-	91,  // 7: sidemirror.v1.ReflectionResult.status:type_name -> sidemirror.v1.ResultStatus
+	92,  // 7: sidemirror.v1.ReflectionResult.status:type_name -> sidemirror.v1.ResultStatus
 	1,   // 8: sidemirror.v1.ReflectionResult.error_category:type_name -> sidemirror.v1.ErrorCategory
-	90,  // 9: sidemirror.v1.ReflectionResult.metadata:type_name -> google.protobuf.Struct
-	89,  // 10: sidemirror.v1.ReflectionResult.generated_at:type_name -> google.protobuf.Timestamp
-	15,  // 11: sidemirror.v1.ReflectionResult.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	92,  // 12: sidemirror.v1.ReflectionResult.origin:type_name -> sidemirror.v1.Origin
-	93,  // 13: sidemirror.v1.ReflectionResult.usage:type_name -> sidemirror.v1.Usage
+	91,  // 9: sidemirror.v1.ReflectionResult.metadata:type_name -> google.protobuf.Struct
+	90,  // 10: sidemirror.v1.ReflectionResult.generated_at:type_name -> google.protobuf.Timestamp
+	16,  // 11: sidemirror.v1.ReflectionResult.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	93,  // 12: sidemirror.v1.ReflectionResult.origin:type_name -> sidemirror.v1.Origin
+	94,  // 13: sidemirror.v1.ReflectionResult.usage:type_name -> sidemirror.v1.Usage
 	2,   // 14: sidemirror.v1.Memory.kind:type_name -> sidemirror.v1.MemoryKind
-	90,  // 15: sidemirror.v1.Memory.metadata:type_name -> google.protobuf.Struct
+	91,  // 15: sidemirror.v1.Memory.metadata:type_name -> google.protobuf.Struct
 	1,   // 16: sidemirror.v1.Memory.error_category:type_name -> sidemirror.v1.ErrorCategory
-	92,  // 17: sidemirror.v1.Memory.origin:type_name -> sidemirror.v1.Origin
+	93,  // 17: sidemirror.v1.Memory.origin:type_name -> sidemirror.v1.Origin
 	3,   // 18: sidemirror.v1.Memory.state:type_name -> sidemirror.v1.MemoryState
-	89,  // 19: sidemirror.v1.Memory.create_time:type_name -> google.protobuf.Timestamp
-	89,  // 20: sidemirror.v1.Memory.update_time:type_name -> google.protobuf.Timestamp
-	15,  // 21: sidemirror.v1.Memory.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	13,  // 22: sidemirror.v1.GenerateReflectionRequest.events:type_name -> sidemirror.v1.ReflectionEvent
-	94,  // 23: sidemirror.v1.GenerateReflectionRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
-	14,  // 24: sidemirror.v1.GenerateReflectionRequest.error:type_name -> sidemirror.v1.TaskError
-	16,  // 25: sidemirror.v1.GenerateReflectionResponse.result:type_name -> sidemirror.v1.ReflectionResult
-	16,  // 26: sidemirror.v1.StoreReflectionRequest.result:type_name -> sidemirror.v1.ReflectionResult
-	17,  // 27: sidemirror.v1.GetReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	90,  // 19: sidemirror.v1.Memory.create_time:type_name -> google.protobuf.Timestamp
+	90,  // 20: sidemirror.v1.Memory.update_time:type_name -> google.protobuf.Timestamp
+	16,  // 21: sidemirror.v1.Memory.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	14,  // 22: sidemirror.v1.GenerateReflectionRequest.events:type_name -> sidemirror.v1.ReflectionEvent
+	95,  // 23: sidemirror.v1.GenerateReflectionRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	15,  // 24: sidemirror.v1.GenerateReflectionRequest.error:type_name -> sidemirror.v1.TaskError
+	17,  // 25: sidemirror.v1.GenerateReflectionResponse.result:type_name -> sidemirror.v1.ReflectionResult
+	17,  // 26: sidemirror.v1.StoreReflectionRequest.result:type_name -> sidemirror.v1.ReflectionResult
+	18,  // 27: sidemirror.v1.GetReflectionResponse.memory:type_name -> sidemirror.v1.Memory
 	2,   // 28: sidemirror.v1.ListReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
 	3,   // 29: sidemirror.v1.ListReflectionsRequest.state:type_name -> sidemirror.v1.MemoryState
-	17,  // 30: sidemirror.v1.ListReflectionsResponse.memories:type_name -> sidemirror.v1.Memory
-	27,  // 31: sidemirror.v1.UpdateReflectionRequest.changes:type_name -> sidemirror.v1.MemoryChanges
-	95,  // 32: sidemirror.v1.UpdateReflectionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	18,  // 30: sidemirror.v1.ListReflectionsResponse.memories:type_name -> sidemirror.v1.Memory
+	28,  // 31: sidemirror.v1.UpdateReflectionRequest.changes:type_name -> sidemirror.v1.MemoryChanges
+	96,  // 32: sidemirror.v1.UpdateReflectionRequest.update_mask:type_name -> google.protobuf.FieldMask
 	1,   // 33: sidemirror.v1.MemoryChanges.error_category:type_name -> sidemirror.v1.ErrorCategory
-	90,  // 34: sidemirror.v1.MemoryChanges.metadata:type_name -> google.protobuf.Struct
-	15,  // 35: sidemirror.v1.MemoryChanges.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	17,  // 36: sidemirror.v1.UpdateReflectionResponse.memory:type_name -> sidemirror.v1.Memory
-	17,  // 37: sidemirror.v1.ListReflectionVersionsResponse.versions:type_name -> sidemirror.v1.Memory
+	91,  // 34: sidemirror.v1.MemoryChanges.metadata:type_name -> google.protobuf.Struct
+	16,  // 35: sidemirror.v1.MemoryChanges.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	18,  // 36: sidemirror.v1.UpdateReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	18,  // 37: sidemirror.v1.ListReflectionVersionsResponse.versions:type_name -> sidemirror.v1.Memory
 	3,   // 38: sidemirror.v1.ReviewReflectionRequest.state:type_name -> sidemirror.v1.MemoryState
-	17,  // 39: sidemirror.v1.ReviewReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	18,  // 39: sidemirror.v1.ReviewReflectionResponse.memory:type_name -> sidemirror.v1.Memory
 	2,   // 40: sidemirror.v1.QueryReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
-	37,  // 41: sidemirror.v1.QueryReflectionsResponse.hits:type_name -> sidemirror.v1.QueryHit
+	38,  // 41: sidemirror.v1.QueryReflectionsResponse.hits:type_name -> sidemirror.v1.QueryHit
 	4,   // 42: sidemirror.v1.QueryReflectionsResponse.search_mode:type_name -> sidemirror.v1.SearchMode
-	40,  // 43: sidemirror.v1.QueryReflectionsResponse.misses:type_name -> sidemirror.v1.QueryMiss
-	17,  // 44: sidemirror.v1.QueryHit.memory:type_name -> sidemirror.v1.Memory
-	38,  // 45: sidemirror.v1.QueryHit.explanation:type_name -> sidemirror.v1.HitExplanation
-	39,  // 46: sidemirror.v1.HitExplanation.parts:type_name -> sidemirror.v1.ScorePart
+	41,  // 43: sidemirror.v1.QueryReflectionsResponse.misses:type_name -> sidemirror.v1.QueryMiss
+	18,  // 44: sidemirror.v1.QueryHit.memory:type_name -> sidemirror.v1.Memory
+	39,  // 45: sidemirror.v1.QueryHit.explanation:type_name -> sidemirror.v1.HitExplanation
+	40,  // 46: sidemirror.v1.HitExplanation.parts:type_name -> sidemirror.v1.ScorePart
 	1,   // 47: sidemirror.v1.BuildMemoryContextRequest.error_categories:type_name -> sidemirror.v1.ErrorCategory
-	96,  // 48: sidemirror.v1.BuildMemoryContextResponse.block:type_name -> sidemirror.v1.ContextBlock
-	94,  // 49: sidemirror.v1.ReportOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	97,  // 48: sidemirror.v1.BuildMemoryContextResponse.block:type_name -> sidemirror.v1.ContextBlock
+	95,  // 49: sidemirror.v1.ReportOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
 	1,   // 50: sidemirror.v1.ReportOutcomeRequest.error_category:type_name -> sidemirror.v1.ErrorCategory
-	44,  // 51: sidemirror.v1.ReportOutcomeRequest.errors:type_name -> sidemirror.v1.TaskErrors
-	45,  // 52: sidemirror.v1.TaskErrors.failed_calls:type_name -> sidemirror.v1.FailedCall
-	49,  // 53: sidemirror.v1.GetLessonStatisticsResponse.lessons:type_name -> sidemirror.v1.LessonStatistics
+	45,  // 51: sidemirror.v1.ReportOutcomeRequest.errors:type_name -> sidemirror.v1.TaskErrors
+	46,  // 52: sidemirror.v1.TaskErrors.failed_calls:type_name -> sidemirror.v1.FailedCall
+	50,  // 53: sidemirror.v1.GetLessonStatisticsResponse.lessons:type_name -> sidemirror.v1.LessonStatistics
 	3,   // 54: sidemirror.v1.LessonStatistics.state:type_name -> sidemirror.v1.MemoryState
-	50,  // 55: sidemirror.v1.LessonStatistics.shown:type_name -> sidemirror.v1.LessonArm
-	50,  // 56: sidemirror.v1.LessonStatistics.held_back:type_name -> sidemirror.v1.LessonArm
-	50,  // 57: sidemirror.v1.LessonStatistics.outside:type_name -> sidemirror.v1.LessonArm
-	51,  // 58: sidemirror.v1.LessonStatistics.interval:type_name -> sidemirror.v1.LiftInterval
-	51,  // 59: sidemirror.v1.LessonStatistics.interval_at_any_look:type_name -> sidemirror.v1.LiftInterval
+	51,  // 55: sidemirror.v1.LessonStatistics.shown:type_name -> sidemirror.v1.LessonArm
+	51,  // 56: sidemirror.v1.LessonStatistics.held_back:type_name -> sidemirror.v1.LessonArm
+	51,  // 57: sidemirror.v1.LessonStatistics.outside:type_name -> sidemirror.v1.LessonArm
+	52,  // 58: sidemirror.v1.LessonStatistics.interval:type_name -> sidemirror.v1.LiftInterval
+	52,  // 59: sidemirror.v1.LessonStatistics.interval_at_any_look:type_name -> sidemirror.v1.LiftInterval
 	12,  // 60: sidemirror.v1.LessonStatistics.verdict:type_name -> sidemirror.v1.LessonVerdict
-	50,  // 61: sidemirror.v1.LessonStatistics.earlier_shown:type_name -> sidemirror.v1.LessonArm
-	50,  // 62: sidemirror.v1.LessonStatistics.earlier_held_back:type_name -> sidemirror.v1.LessonArm
-	50,  // 63: sidemirror.v1.LessonStatistics.earlier_outside:type_name -> sidemirror.v1.LessonArm
-	56,  // 64: sidemirror.v1.ImportReflectionsResponse.refused:type_name -> sidemirror.v1.RefusedLine
+	51,  // 61: sidemirror.v1.LessonStatistics.earlier_shown:type_name -> sidemirror.v1.LessonArm
+	51,  // 62: sidemirror.v1.LessonStatistics.earlier_held_back:type_name -> sidemirror.v1.LessonArm
+	51,  // 63: sidemirror.v1.LessonStatistics.earlier_outside:type_name -> sidemirror.v1.LessonArm
+	57,  // 64: sidemirror.v1.ImportReflectionsResponse.refused:type_name -> sidemirror.v1.RefusedLine
 	5,   // 65: sidemirror.v1.ListClustersRequest.kind:type_name -> sidemirror.v1.ClusterKind
-	59,  // 66: sidemirror.v1.ListClustersResponse.clusters:type_name -> sidemirror.v1.MemoryCluster
+	60,  // 66: sidemirror.v1.ListClustersResponse.clusters:type_name -> sidemirror.v1.MemoryCluster
 	5,   // 67: sidemirror.v1.MemoryCluster.kind:type_name -> sidemirror.v1.ClusterKind
 	7,   // 68: sidemirror.v1.GraphPoint.kind:type_name -> sidemirror.v1.GraphNodeKind
-	60,  // 69: sidemirror.v1.MemoryLink.source:type_name -> sidemirror.v1.GraphPoint
-	60,  // 70: sidemirror.v1.MemoryLink.target:type_name -> sidemirror.v1.GraphPoint
+	61,  // 69: sidemirror.v1.MemoryLink.source:type_name -> sidemirror.v1.GraphPoint
+	61,  // 70: sidemirror.v1.MemoryLink.target:type_name -> sidemirror.v1.GraphPoint
 	6,   // 71: sidemirror.v1.MemoryLink.kind:type_name -> sidemirror.v1.LinkKind
-	89,  // 72: sidemirror.v1.MemoryLink.create_time:type_name -> google.protobuf.Timestamp
-	61,  // 73: sidemirror.v1.LinkReflectionsRequest.links:type_name -> sidemirror.v1.MemoryLink
-	60,  // 74: sidemirror.v1.ExploreGraphRequest.start:type_name -> sidemirror.v1.GraphPoint
+	90,  // 72: sidemirror.v1.MemoryLink.create_time:type_name -> google.protobuf.Timestamp
+	62,  // 73: sidemirror.v1.LinkReflectionsRequest.links:type_name -> sidemirror.v1.MemoryLink
+	61,  // 74: sidemirror.v1.ExploreGraphRequest.start:type_name -> sidemirror.v1.GraphPoint
 	6,   // 75: sidemirror.v1.ExploreGraphRequest.kinds:type_name -> sidemirror.v1.LinkKind
-	66,  // 76: sidemirror.v1.ExploreGraphResponse.nodes:type_name -> sidemirror.v1.GraphNode
-	61,  // 77: sidemirror.v1.ExploreGraphResponse.links:type_name -> sidemirror.v1.MemoryLink
-	60,  // 78: sidemirror.v1.GraphNode.point:type_name -> sidemirror.v1.GraphPoint
-	17,  // 79: sidemirror.v1.GraphNode.memory:type_name -> sidemirror.v1.Memory
-	69,  // 80: sidemirror.v1.DreamResponse.progress:type_name -> sidemirror.v1.DreamProgress
-	70,  // 81: sidemirror.v1.DreamResponse.dream:type_name -> sidemirror.v1.DreamLogEntry
-	89,  // 82: sidemirror.v1.DreamLogEntry.start_time:type_name -> google.protobuf.Timestamp
-	89,  // 83: sidemirror.v1.DreamLogEntry.end_time:type_name -> google.protobuf.Timestamp
-	91,  // 84: sidemirror.v1.DreamLogEntry.status:type_name -> sidemirror.v1.ResultStatus
-	71,  // 85: sidemirror.v1.DreamLogEntry.lessons:type_name -> sidemirror.v1.DreamtLesson
-	93,  // 86: sidemirror.v1.DreamLogEntry.usage:type_name -> sidemirror.v1.Usage
-	70,  // 87: sidemirror.v1.ListDreamsResponse.dreams:type_name -> sidemirror.v1.DreamLogEntry
-	76,  // 88: sidemirror.v1.ListPruningsResponse.prunings:type_name -> sidemirror.v1.Pruning
+	67,  // 76: sidemirror.v1.ExploreGraphResponse.nodes:type_name -> sidemirror.v1.GraphNode
+	62,  // 77: sidemirror.v1.ExploreGraphResponse.links:type_name -> sidemirror.v1.MemoryLink
+	61,  // 78: sidemirror.v1.GraphNode.point:type_name -> sidemirror.v1.GraphPoint
+	18,  // 79: sidemirror.v1.GraphNode.memory:type_name -> sidemirror.v1.Memory
+	70,  // 80: sidemirror.v1.DreamResponse.progress:type_name -> sidemirror.v1.DreamProgress
+	71,  // 81: sidemirror.v1.DreamResponse.dream:type_name -> sidemirror.v1.DreamLogEntry
+	90,  // 82: sidemirror.v1.DreamLogEntry.start_time:type_name -> google.protobuf.Timestamp
+	90,  // 83: sidemirror.v1.DreamLogEntry.end_time:type_name -> google.protobuf.Timestamp
+	92,  // 84: sidemirror.v1.DreamLogEntry.status:type_name -> sidemirror.v1.ResultStatus
+	72,  // 85: sidemirror.v1.DreamLogEntry.lessons:type_name -> sidemirror.v1.DreamtLesson
+	94,  // 86: sidemirror.v1.DreamLogEntry.usage:type_name -> sidemirror.v1.Usage
+	71,  // 87: sidemirror.v1.ListDreamsResponse.dreams:type_name -> sidemirror.v1.DreamLogEntry
+	77,  // 88: sidemirror.v1.ListPruningsResponse.prunings:type_name -> sidemirror.v1.Pruning
 	11,  // 89: sidemirror.v1.Pruning.kind:type_name -> sidemirror.v1.PrunedKind
-	89,  // 90: sidemirror.v1.Pruning.prune_time:type_name -> google.protobuf.Timestamp
-	89,  // 91: sidemirror.v1.Pruning.before_time:type_name -> google.protobuf.Timestamp
-	96,  // 92: sidemirror.v1.FindRecoveriesResponse.block:type_name -> sidemirror.v1.ContextBlock
-	89,  // 93: sidemirror.v1.ListReceiptsRequest.from_time:type_name -> google.protobuf.Timestamp
-	89,  // 94: sidemirror.v1.ListReceiptsRequest.until_time:type_name -> google.protobuf.Timestamp
-	81,  // 95: sidemirror.v1.ListReceiptsResponse.receipts:type_name -> sidemirror.v1.Receipt
-	89,  // 96: sidemirror.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	90,  // 90: sidemirror.v1.Pruning.prune_time:type_name -> google.protobuf.Timestamp
+	90,  // 91: sidemirror.v1.Pruning.before_time:type_name -> google.protobuf.Timestamp
+	97,  // 92: sidemirror.v1.FindRecoveriesResponse.block:type_name -> sidemirror.v1.ContextBlock
+	90,  // 93: sidemirror.v1.ListReceiptsRequest.from_time:type_name -> google.protobuf.Timestamp
+	90,  // 94: sidemirror.v1.ListReceiptsRequest.until_time:type_name -> google.protobuf.Timestamp
+	82,  // 95: sidemirror.v1.ListReceiptsResponse.receipts:type_name -> sidemirror.v1.Receipt
+	90,  // 96: sidemirror.v1.Receipt.time:type_name -> google.protobuf.Timestamp
 	9,   // 97: sidemirror.v1.Receipt.place:type_name -> sidemirror.v1.ReceiptPlace
-	82,  // 98: sidemirror.v1.Receipt.items:type_name -> sidemirror.v1.ReceiptItem
-	97,  // 99: sidemirror.v1.Receipt.turn_state:type_name -> sidemirror.v1.TurnState
-	94,  // 100: sidemirror.v1.Receipt.turn_outcome:type_name -> sidemirror.v1.TaskOutcome
+	83,  // 98: sidemirror.v1.Receipt.items:type_name -> sidemirror.v1.ReceiptItem
+	98,  // 99: sidemirror.v1.Receipt.turn_state:type_name -> sidemirror.v1.TurnState
+	95,  // 100: sidemirror.v1.Receipt.turn_outcome:type_name -> sidemirror.v1.TaskOutcome
 	10,  // 101: sidemirror.v1.ReceiptItem.fit:type_name -> sidemirror.v1.LessonFit
-	85,  // 102: sidemirror.v1.ListRecoveriesResponse.signatures:type_name -> sidemirror.v1.SignatureRecoveries
-	89,  // 103: sidemirror.v1.SignatureRecoveries.last_time:type_name -> google.protobuf.Timestamp
-	87,  // 104: sidemirror.v1.SignatureRecoveries.moves:type_name -> sidemirror.v1.RecoveryMove
-	86,  // 105: sidemirror.v1.SignatureRecoveries.observations:type_name -> sidemirror.v1.RecoveryObservation
-	89,  // 106: sidemirror.v1.RecoveryObservation.time:type_name -> google.protobuf.Timestamp
-	98,  // 107: sidemirror.v1.RecoveryObservation.pause:type_name -> google.protobuf.Duration
-	8,   // 108: sidemirror.v1.RecoveryMove.kind:type_name -> sidemirror.v1.RecoveryMoveKind
-	50,  // 109: sidemirror.v1.RecoveryMove.shown:type_name -> sidemirror.v1.LessonArm
-	50,  // 110: sidemirror.v1.RecoveryMove.held_back:type_name -> sidemirror.v1.LessonArm
-	51,  // 111: sidemirror.v1.RecoveryMove.interval:type_name -> sidemirror.v1.LiftInterval
-	88,  // 112: sidemirror.v1.RecoveryMove.shadow:type_name -> sidemirror.v1.ShadowTally
-	99,  // 113: sidemirror.v1.RecoveryMove.silence:type_name -> sidemirror.v1.SilenceReason
-	100, // 114: sidemirror.v1.RecoveryMove.missed_gate:type_name -> sidemirror.v1.MissedGate
-	18,  // 115: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
-	20,  // 116: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
-	22,  // 117: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
-	24,  // 118: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
-	26,  // 119: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
-	29,  // 120: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
-	31,  // 121: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
-	33,  // 122: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
-	35,  // 123: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
-	41,  // 124: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
-	43,  // 125: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
-	47,  // 126: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:input_type -> sidemirror.v1.GetLessonStatisticsRequest
-	67,  // 127: sidemirror.v1.ReflectiveMemoryService.Dream:input_type -> sidemirror.v1.DreamRequest
-	72,  // 128: sidemirror.v1.ReflectiveMemoryService.ListDreams:input_type -> sidemirror.v1.ListDreamsRequest
-	74,  // 129: sidemirror.v1.ReflectiveMemoryService.ListPrunings:input_type -> sidemirror.v1.ListPruningsRequest
-	52,  // 130: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
-	54,  // 131: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
-	57,  // 132: sidemirror.v1.ReflectiveMemoryService.ListClusters:input_type -> sidemirror.v1.ListClustersRequest
-	62,  // 133: sidemirror.v1.ReflectiveMemoryService.LinkReflections:input_type -> sidemirror.v1.LinkReflectionsRequest
-	64,  // 134: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:input_type -> sidemirror.v1.ExploreGraphRequest
-	77,  // 135: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:input_type -> sidemirror.v1.FindRecoveriesRequest
-	79,  // 136: sidemirror.v1.ReflectiveMemoryService.ListReceipts:input_type -> sidemirror.v1.ListReceiptsRequest
-	83,  // 137: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:input_type -> sidemirror.v1.ListRecoveriesRequest
-	19,  // 138: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
-	21,  // 139: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
-	23,  // 140: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
-	25,  // 141: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
-	28,  // 142: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
-	30,  // 143: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
-	32,  // 144: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
-	34,  // 145: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
-	36,  // 146: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
-	42,  // 147: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
-	46,  // 148: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
-	48,  // 149: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:output_type -> sidemirror.v1.GetLessonStatisticsResponse
-	68,  // 150: sidemirror.v1.ReflectiveMemoryService.Dream:output_type -> sidemirror.v1.DreamResponse
-	73,  // 151: sidemirror.v1.ReflectiveMemoryService.ListDreams:output_type -> sidemirror.v1.ListDreamsResponse
-	75,  // 152: sidemirror.v1.ReflectiveMemoryService.ListPrunings:output_type -> sidemirror.v1.ListPruningsResponse
-	53,  // 153: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
-	55,  // 154: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
-	58,  // 155: sidemirror.v1.ReflectiveMemoryService.ListClusters:output_type -> sidemirror.v1.ListClustersResponse
-	63,  // 156: sidemirror.v1.ReflectiveMemoryService.LinkReflections:output_type -> sidemirror.v1.LinkReflectionsResponse
-	65,  // 157: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:output_type -> sidemirror.v1.ExploreGraphResponse
-	78,  // 158: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:output_type -> sidemirror.v1.FindRecoveriesResponse
-	80,  // 159: sidemirror.v1.ReflectiveMemoryService.ListReceipts:output_type -> sidemirror.v1.ListReceiptsResponse
-	84,  // 160: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:output_type -> sidemirror.v1.ListRecoveriesResponse
-	138, // [138:161] is the sub-list for method output_type
-	115, // [115:138] is the sub-list for method input_type
-	115, // [115:115] is the sub-list for extension type_name
-	115, // [115:115] is the sub-list for extension extendee
-	0,   // [0:115] is the sub-list for field type_name
+	13,  // 102: sidemirror.v1.ReceiptItem.held_back_reason:type_name -> sidemirror.v1.HeldBackReason
+	86,  // 103: sidemirror.v1.ListRecoveriesResponse.signatures:type_name -> sidemirror.v1.SignatureRecoveries
+	90,  // 104: sidemirror.v1.SignatureRecoveries.last_time:type_name -> google.protobuf.Timestamp
+	88,  // 105: sidemirror.v1.SignatureRecoveries.moves:type_name -> sidemirror.v1.RecoveryMove
+	87,  // 106: sidemirror.v1.SignatureRecoveries.observations:type_name -> sidemirror.v1.RecoveryObservation
+	90,  // 107: sidemirror.v1.RecoveryObservation.time:type_name -> google.protobuf.Timestamp
+	99,  // 108: sidemirror.v1.RecoveryObservation.pause:type_name -> google.protobuf.Duration
+	8,   // 109: sidemirror.v1.RecoveryMove.kind:type_name -> sidemirror.v1.RecoveryMoveKind
+	51,  // 110: sidemirror.v1.RecoveryMove.shown:type_name -> sidemirror.v1.LessonArm
+	51,  // 111: sidemirror.v1.RecoveryMove.held_back:type_name -> sidemirror.v1.LessonArm
+	52,  // 112: sidemirror.v1.RecoveryMove.interval:type_name -> sidemirror.v1.LiftInterval
+	89,  // 113: sidemirror.v1.RecoveryMove.shadow:type_name -> sidemirror.v1.ShadowTally
+	100, // 114: sidemirror.v1.RecoveryMove.silence:type_name -> sidemirror.v1.SilenceReason
+	101, // 115: sidemirror.v1.RecoveryMove.missed_gate:type_name -> sidemirror.v1.MissedGate
+	52,  // 116: sidemirror.v1.RecoveryMove.interval_at_any_look:type_name -> sidemirror.v1.LiftInterval
+	19,  // 117: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
+	21,  // 118: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
+	23,  // 119: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
+	25,  // 120: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
+	27,  // 121: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
+	30,  // 122: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
+	32,  // 123: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
+	34,  // 124: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
+	36,  // 125: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
+	42,  // 126: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
+	44,  // 127: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
+	48,  // 128: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:input_type -> sidemirror.v1.GetLessonStatisticsRequest
+	68,  // 129: sidemirror.v1.ReflectiveMemoryService.Dream:input_type -> sidemirror.v1.DreamRequest
+	73,  // 130: sidemirror.v1.ReflectiveMemoryService.ListDreams:input_type -> sidemirror.v1.ListDreamsRequest
+	75,  // 131: sidemirror.v1.ReflectiveMemoryService.ListPrunings:input_type -> sidemirror.v1.ListPruningsRequest
+	53,  // 132: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
+	55,  // 133: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
+	58,  // 134: sidemirror.v1.ReflectiveMemoryService.ListClusters:input_type -> sidemirror.v1.ListClustersRequest
+	63,  // 135: sidemirror.v1.ReflectiveMemoryService.LinkReflections:input_type -> sidemirror.v1.LinkReflectionsRequest
+	65,  // 136: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:input_type -> sidemirror.v1.ExploreGraphRequest
+	78,  // 137: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:input_type -> sidemirror.v1.FindRecoveriesRequest
+	80,  // 138: sidemirror.v1.ReflectiveMemoryService.ListReceipts:input_type -> sidemirror.v1.ListReceiptsRequest
+	84,  // 139: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:input_type -> sidemirror.v1.ListRecoveriesRequest
+	20,  // 140: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
+	22,  // 141: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
+	24,  // 142: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
+	26,  // 143: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
+	29,  // 144: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
+	31,  // 145: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
+	33,  // 146: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
+	35,  // 147: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
+	37,  // 148: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
+	43,  // 149: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
+	47,  // 150: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
+	49,  // 151: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:output_type -> sidemirror.v1.GetLessonStatisticsResponse
+	69,  // 152: sidemirror.v1.ReflectiveMemoryService.Dream:output_type -> sidemirror.v1.DreamResponse
+	74,  // 153: sidemirror.v1.ReflectiveMemoryService.ListDreams:output_type -> sidemirror.v1.ListDreamsResponse
+	76,  // 154: sidemirror.v1.ReflectiveMemoryService.ListPrunings:output_type -> sidemirror.v1.ListPruningsResponse
+	54,  // 155: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
+	56,  // 156: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
+	59,  // 157: sidemirror.v1.ReflectiveMemoryService.ListClusters:output_type -> sidemirror.v1.ListClustersResponse
+	64,  // 158: sidemirror.v1.ReflectiveMemoryService.LinkReflections:output_type -> sidemirror.v1.LinkReflectionsResponse
+	66,  // 159: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:output_type -> sidemirror.v1.ExploreGraphResponse
+	79,  // 160: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:output_type -> sidemirror.v1.FindRecoveriesResponse
+	81,  // 161: sidemirror.v1.ReflectiveMemoryService.ListReceipts:output_type -> sidemirror.v1.ListReceiptsResponse
+	85,  // 162: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:output_type -> sidemirror.v1.ListRecoveriesResponse
+	140, // [140:163] is the sub-list for method output_type
+	117, // [117:140] is the sub-list for method input_type
+	117, // [117:117] is the sub-list for extension type_name
+	117, // [117:117] is the sub-list for extension extendee
+	0,   // [0:117] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_reflective_memory_proto_init() }
@@ -8456,7 +8560,7 @@ func file_sidemirror_v1_reflective_memory_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_reflective_memory_proto_rawDesc), len(file_sidemirror_v1_reflective_memory_proto_rawDesc)),
-			NumEnums:      13,
+			NumEnums:      14,
 			NumMessages:   76,
 			NumExtensions: 0,
 			NumServices:   1,

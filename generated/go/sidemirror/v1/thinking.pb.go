@@ -3410,6 +3410,13 @@ type Turn struct {
 	// The number of lessons and recoveries that the agent was given because it asked for them by calls of its own in this
 	// turn: BuildMemoryContext and FindRecoveries. Counted in the turn's first 200 receipts.
 	RecalledCount int32 `protobuf:"varint,18,opt,name=recalled_count,json=recalledCount,proto3" json:"recalled_count,omitempty"`
+	// The number of nudges that the turn was told. This and the next two are 0 for turns that ended before these fields, and
+	// leave out what shadow mode kept.
+	NudgeCount int32 `protobuf:"varint,19,opt,name=nudge_count,json=nudgeCount,proto3" json:"nudge_count,omitempty"`
+	// The number of reflections that the turn was told, also those that its agent asked for with the turn's id.
+	ReflectionCount int32 `protobuf:"varint,20,opt,name=reflection_count,json=reflectionCount,proto3" json:"reflection_count,omitempty"`
+	// The number of critiques of its drafted responses that the turn was told.
+	CritiqueCount int32 `protobuf:"varint,21,opt,name=critique_count,json=critiqueCount,proto3" json:"critique_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3566,6 +3573,27 @@ func (x *Turn) GetIsShadow() bool {
 func (x *Turn) GetRecalledCount() int32 {
 	if x != nil {
 		return x.RecalledCount
+	}
+	return 0
+}
+
+func (x *Turn) GetNudgeCount() int32 {
+	if x != nil {
+		return x.NudgeCount
+	}
+	return 0
+}
+
+func (x *Turn) GetReflectionCount() int32 {
+	if x != nil {
+		return x.ReflectionCount
+	}
+	return 0
+}
+
+func (x *Turn) GetCritiqueCount() int32 {
+	if x != nil {
+		return x.CritiqueCount
 	}
 	return 0
 }
@@ -5561,7 +5589,10 @@ type FailureFollowUp struct {
 	// What was done: the `recovery_id` of one of the signature's moves.
 	RecoveryId string `protobuf:"bytes,8,opt,name=recovery_id,json=recoveryId,proto3" json:"recovery_id,omitempty"`
 	// Whether there was an attempt.
-	HasAttempt    bool `protobuf:"varint,9,opt,name=has_attempt,json=hasAttempt,proto3" json:"has_attempt,omitempty"`
+	HasAttempt bool `protobuf:"varint,9,opt,name=has_attempt,json=hasAttempt,proto3" json:"has_attempt,omitempty"`
+	// Whether the attempt itself worked, and does not count as worked because its turn failed. False for failures that were
+	// observed before this field.
+	TurnFailed    bool `protobuf:"varint,10,opt,name=turn_failed,json=turnFailed,proto3" json:"turn_failed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5655,6 +5686,13 @@ func (x *FailureFollowUp) GetRecoveryId() string {
 func (x *FailureFollowUp) GetHasAttempt() bool {
 	if x != nil {
 		return x.HasAttempt
+	}
+	return false
+}
+
+func (x *FailureFollowUp) GetTurnFailed() bool {
+	if x != nil {
+		return x.TurnFailed
 	}
 	return false
 }
@@ -6798,7 +6836,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x0eCritiquesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01B\b\n" +
-	"\x06_score\"\xd0\x05\n" +
+	"\x06_score\"\xc3\x06\n" +
 	"\x04Turn\x12\x17\n" +
 	"\aturn_id\x18\x01 \x01(\tR\x06turnId\x12\x1d\n" +
 	"\n" +
@@ -6825,7 +6863,11 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x10tool_error_count\x18\x0f \x01(\x05R\x0etoolErrorCount\x12!\n" +
 	"\flesson_count\x18\x10 \x01(\x05R\vlessonCount\x12\x1b\n" +
 	"\tis_shadow\x18\x11 \x01(\bR\bisShadow\x12%\n" +
-	"\x0erecalled_count\x18\x12 \x01(\x05R\rrecalledCountB\b\n" +
+	"\x0erecalled_count\x18\x12 \x01(\x05R\rrecalledCount\x12\x1f\n" +
+	"\vnudge_count\x18\x13 \x01(\x05R\n" +
+	"nudgeCount\x12)\n" +
+	"\x10reflection_count\x18\x14 \x01(\x05R\x0freflectionCount\x12%\n" +
+	"\x0ecritique_count\x18\x15 \x01(\x05R\rcritiqueCountB\b\n" +
 	"\x06_score\"\x83\x02\n" +
 	"\tTurnEntry\x12\x16\n" +
 	"\x06cursor\x18\x01 \x01(\tR\x06cursor\x12\x1a\n" +
@@ -7002,7 +7044,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\x129\n" +
 	"\tcritiques\x18\x04 \x03(\v2\x1b.sidemirror.v1.TurnCritiqueR\tcritiques\x12=\n" +
 	"\n" +
-	"follow_ups\x18\x05 \x03(\v2\x1e.sidemirror.v1.FailureFollowUpR\tfollowUps\"\xd1\x02\n" +
+	"follow_ups\x18\x05 \x03(\v2\x1e.sidemirror.v1.FailureFollowUpR\tfollowUps\"\xf2\x02\n" +
 	"\x0fFailureFollowUp\x12\x1c\n" +
 	"\tsignature\x18\x01 \x01(\tR\tsignature\x12(\n" +
 	"\x10failure_event_id\x18\x02 \x01(\tR\x0efailureEventId\x12(\n" +
@@ -7014,7 +7056,10 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\vrecovery_id\x18\b \x01(\tR\n" +
 	"recoveryId\x12\x1f\n" +
 	"\vhas_attempt\x18\t \x01(\bR\n" +
-	"hasAttempt\"\xf0\x01\n" +
+	"hasAttempt\x12\x1f\n" +
+	"\vturn_failed\x18\n" +
+	" \x01(\bR\n" +
+	"turnFailed\"\xf0\x01\n" +
 	"\fTurnCritique\x129\n" +
 	"\bcritique\x18\x01 \x01(\v2\x1d.sidemirror.v1.CritiqueResultR\bcritique\x12.\n" +
 	"\x04time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x17\n" +

@@ -129,6 +129,12 @@ class LessonVerdict(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     LESSON_VERDICT_HARMS: _ClassVar[LessonVerdict]
     LESSON_VERDICT_INERT: _ClassVar[LessonVerdict]
     LESSON_VERDICT_NOT_ENOUGH_DATA: _ClassVar[LessonVerdict]
+
+class HeldBackReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    HELD_BACK_REASON_UNSPECIFIED: _ClassVar[HeldBackReason]
+    HELD_BACK_REASON_DRAW: _ClassVar[HeldBackReason]
+    HELD_BACK_REASON_SHADOW: _ClassVar[HeldBackReason]
 EVENT_TYPE_UNSPECIFIED: EventType
 EVENT_TYPE_TOOL_CALL: EventType
 EVENT_TYPE_TOOL_RESPONSE: EventType
@@ -205,6 +211,9 @@ LESSON_VERDICT_HELPS: LessonVerdict
 LESSON_VERDICT_HARMS: LessonVerdict
 LESSON_VERDICT_INERT: LessonVerdict
 LESSON_VERDICT_NOT_ENOUGH_DATA: LessonVerdict
+HELD_BACK_REASON_UNSPECIFIED: HeldBackReason
+HELD_BACK_REASON_DRAW: HeldBackReason
+HELD_BACK_REASON_SHADOW: HeldBackReason
 
 class ReflectionEvent(_message.Message):
     __slots__ = ("event_id", "event_type", "timestamp", "content", "metadata", "tool_name", "error")
@@ -1173,7 +1182,7 @@ class Receipt(_message.Message):
     def __init__(self, receipt_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., place: _Optional[_Union[ReceiptPlace, str]] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., goal_id: _Optional[str] = ..., items: _Optional[_Iterable[_Union[ReceiptItem, _Mapping]]] = ..., turn_state: _Optional[_Union[_thinking_pb2.TurnState, str]] = ..., turn_outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ...) -> None: ...
 
 class ReceiptItem(_message.Message):
-    __slots__ = ("id", "version", "kind", "is_held_back", "succeeded", "error_returned", "score", "fit", "matched_words")
+    __slots__ = ("id", "version", "kind", "is_held_back", "succeeded", "error_returned", "score", "fit", "matched_words", "held_back_reason")
     ID_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
@@ -1183,6 +1192,7 @@ class ReceiptItem(_message.Message):
     SCORE_FIELD_NUMBER: _ClassVar[int]
     FIT_FIELD_NUMBER: _ClassVar[int]
     MATCHED_WORDS_FIELD_NUMBER: _ClassVar[int]
+    HELD_BACK_REASON_FIELD_NUMBER: _ClassVar[int]
     id: str
     version: int
     kind: str
@@ -1192,7 +1202,8 @@ class ReceiptItem(_message.Message):
     score: float
     fit: LessonFit
     matched_words: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, id: _Optional[str] = ..., version: _Optional[int] = ..., kind: _Optional[str] = ..., is_held_back: bool = ..., succeeded: bool = ..., error_returned: bool = ..., score: _Optional[float] = ..., fit: _Optional[_Union[LessonFit, str]] = ..., matched_words: _Optional[_Iterable[str]] = ...) -> None: ...
+    held_back_reason: HeldBackReason
+    def __init__(self, id: _Optional[str] = ..., version: _Optional[int] = ..., kind: _Optional[str] = ..., is_held_back: bool = ..., succeeded: bool = ..., error_returned: bool = ..., score: _Optional[float] = ..., fit: _Optional[_Union[LessonFit, str]] = ..., matched_words: _Optional[_Iterable[str]] = ..., held_back_reason: _Optional[_Union[HeldBackReason, str]] = ...) -> None: ...
 
 class ListRecoveriesRequest(_message.Message):
     __slots__ = ("tenant_id", "project_id", "signature", "page_size", "page_token", "include_observations")
@@ -1233,7 +1244,7 @@ class SignatureRecoveries(_message.Message):
     def __init__(self, signature: _Optional[str] = ..., observation_count: _Optional[int] = ..., last_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., moves: _Optional[_Iterable[_Union[RecoveryMove, _Mapping]]] = ..., observations: _Optional[_Iterable[_Union[RecoveryObservation, _Mapping]]] = ...) -> None: ...
 
 class RecoveryObservation(_message.Message):
-    __slots__ = ("failure_event_id", "turn_id", "session_id", "time", "recovery_id", "worked", "advised_recovery_id", "followed", "shadow_recovery_id", "pause", "last_turn_id", "is_from_telemetry")
+    __slots__ = ("failure_event_id", "turn_id", "session_id", "time", "recovery_id", "worked", "advised_recovery_id", "followed", "shadow_recovery_id", "pause", "last_turn_id", "is_from_telemetry", "is_uncounted", "turn_failed")
     FAILURE_EVENT_ID_FIELD_NUMBER: _ClassVar[int]
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
@@ -1246,6 +1257,8 @@ class RecoveryObservation(_message.Message):
     PAUSE_FIELD_NUMBER: _ClassVar[int]
     LAST_TURN_ID_FIELD_NUMBER: _ClassVar[int]
     IS_FROM_TELEMETRY_FIELD_NUMBER: _ClassVar[int]
+    IS_UNCOUNTED_FIELD_NUMBER: _ClassVar[int]
+    TURN_FAILED_FIELD_NUMBER: _ClassVar[int]
     failure_event_id: str
     turn_id: str
     session_id: str
@@ -1258,10 +1271,12 @@ class RecoveryObservation(_message.Message):
     pause: _duration_pb2.Duration
     last_turn_id: str
     is_from_telemetry: bool
-    def __init__(self, failure_event_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., recovery_id: _Optional[str] = ..., worked: bool = ..., advised_recovery_id: _Optional[str] = ..., followed: bool = ..., shadow_recovery_id: _Optional[str] = ..., pause: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., last_turn_id: _Optional[str] = ..., is_from_telemetry: bool = ...) -> None: ...
+    is_uncounted: bool
+    turn_failed: bool
+    def __init__(self, failure_event_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., recovery_id: _Optional[str] = ..., worked: bool = ..., advised_recovery_id: _Optional[str] = ..., followed: bool = ..., shadow_recovery_id: _Optional[str] = ..., pause: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., last_turn_id: _Optional[str] = ..., is_from_telemetry: bool = ..., is_uncounted: bool = ..., turn_failed: bool = ...) -> None: ...
 
 class RecoveryMove(_message.Message):
-    __slots__ = ("recovery_id", "kind", "steps", "tries", "worked", "advised_tries", "advised_worked", "lowest_rate", "is_told", "is_suspended", "reason", "sentence", "is_starter", "shown", "held_back", "lift", "interval", "shadow", "silence", "missed_gate")
+    __slots__ = ("recovery_id", "kind", "steps", "tries", "worked", "advised_tries", "advised_worked", "lowest_rate", "is_told", "is_suspended", "reason", "sentence", "is_starter", "shown", "held_back", "lift", "interval", "shadow", "silence", "missed_gate", "interval_at_any_look")
     RECOVERY_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     STEPS_FIELD_NUMBER: _ClassVar[int]
@@ -1282,6 +1297,7 @@ class RecoveryMove(_message.Message):
     SHADOW_FIELD_NUMBER: _ClassVar[int]
     SILENCE_FIELD_NUMBER: _ClassVar[int]
     MISSED_GATE_FIELD_NUMBER: _ClassVar[int]
+    INTERVAL_AT_ANY_LOOK_FIELD_NUMBER: _ClassVar[int]
     recovery_id: str
     kind: RecoveryMoveKind
     steps: _containers.RepeatedScalarFieldContainer[str]
@@ -1302,7 +1318,8 @@ class RecoveryMove(_message.Message):
     shadow: ShadowTally
     silence: _thinking_pb2.SilenceReason
     missed_gate: _thinking_pb2.MissedGate
-    def __init__(self, recovery_id: _Optional[str] = ..., kind: _Optional[_Union[RecoveryMoveKind, str]] = ..., steps: _Optional[_Iterable[str]] = ..., tries: _Optional[int] = ..., worked: _Optional[int] = ..., advised_tries: _Optional[int] = ..., advised_worked: _Optional[int] = ..., lowest_rate: _Optional[float] = ..., is_told: bool = ..., is_suspended: bool = ..., reason: _Optional[str] = ..., sentence: _Optional[str] = ..., is_starter: bool = ..., shown: _Optional[_Union[LessonArm, _Mapping]] = ..., held_back: _Optional[_Union[LessonArm, _Mapping]] = ..., lift: _Optional[float] = ..., interval: _Optional[_Union[LiftInterval, _Mapping]] = ..., shadow: _Optional[_Union[ShadowTally, _Mapping]] = ..., silence: _Optional[_Union[_thinking_pb2.SilenceReason, str]] = ..., missed_gate: _Optional[_Union[_thinking_pb2.MissedGate, _Mapping]] = ...) -> None: ...
+    interval_at_any_look: LiftInterval
+    def __init__(self, recovery_id: _Optional[str] = ..., kind: _Optional[_Union[RecoveryMoveKind, str]] = ..., steps: _Optional[_Iterable[str]] = ..., tries: _Optional[int] = ..., worked: _Optional[int] = ..., advised_tries: _Optional[int] = ..., advised_worked: _Optional[int] = ..., lowest_rate: _Optional[float] = ..., is_told: bool = ..., is_suspended: bool = ..., reason: _Optional[str] = ..., sentence: _Optional[str] = ..., is_starter: bool = ..., shown: _Optional[_Union[LessonArm, _Mapping]] = ..., held_back: _Optional[_Union[LessonArm, _Mapping]] = ..., lift: _Optional[float] = ..., interval: _Optional[_Union[LiftInterval, _Mapping]] = ..., shadow: _Optional[_Union[ShadowTally, _Mapping]] = ..., silence: _Optional[_Union[_thinking_pb2.SilenceReason, str]] = ..., missed_gate: _Optional[_Union[_thinking_pb2.MissedGate, _Mapping]] = ..., interval_at_any_look: _Optional[_Union[LiftInterval, _Mapping]] = ...) -> None: ...
 
 class ShadowTally(_message.Message):
     __slots__ = ("said_count", "followed_count", "followed_worked_count", "otherwise_worked_count", "token_count")

@@ -602,7 +602,7 @@ class TurnSummary(_message.Message):
     def __init__(self, outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., event_count: _Optional[int] = ..., tool_call_count: _Optional[int] = ..., tool_error_count: _Optional[int] = ..., nudge_count: _Optional[int] = ..., reflections: _Optional[_Mapping[str, int]] = ..., budget_left: _Optional[_Union[BudgetLeft, _Mapping]] = ..., critiques: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class Turn(_message.Message):
-    __slots__ = ("turn_id", "session_id", "turn_count", "state", "task", "outcome", "score", "last_sequence", "event_count", "budget_left", "pending_ids", "start_time", "update_time", "tool_call_count", "tool_error_count", "lesson_count", "is_shadow", "recalled_count")
+    __slots__ = ("turn_id", "session_id", "turn_count", "state", "task", "outcome", "score", "last_sequence", "event_count", "budget_left", "pending_ids", "start_time", "update_time", "tool_call_count", "tool_error_count", "lesson_count", "is_shadow", "recalled_count", "nudge_count", "reflection_count", "critique_count")
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     TURN_COUNT_FIELD_NUMBER: _ClassVar[int]
@@ -621,6 +621,9 @@ class Turn(_message.Message):
     LESSON_COUNT_FIELD_NUMBER: _ClassVar[int]
     IS_SHADOW_FIELD_NUMBER: _ClassVar[int]
     RECALLED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    NUDGE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    REFLECTION_COUNT_FIELD_NUMBER: _ClassVar[int]
+    CRITIQUE_COUNT_FIELD_NUMBER: _ClassVar[int]
     turn_id: str
     session_id: str
     turn_count: int
@@ -639,7 +642,10 @@ class Turn(_message.Message):
     lesson_count: int
     is_shadow: bool
     recalled_count: int
-    def __init__(self, turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., turn_count: _Optional[int] = ..., state: _Optional[_Union[TurnState, str]] = ..., task: _Optional[str] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., last_sequence: _Optional[int] = ..., event_count: _Optional[int] = ..., budget_left: _Optional[_Union[BudgetLeft, _Mapping]] = ..., pending_ids: _Optional[_Iterable[str]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tool_call_count: _Optional[int] = ..., tool_error_count: _Optional[int] = ..., lesson_count: _Optional[int] = ..., is_shadow: bool = ..., recalled_count: _Optional[int] = ...) -> None: ...
+    nudge_count: int
+    reflection_count: int
+    critique_count: int
+    def __init__(self, turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., turn_count: _Optional[int] = ..., state: _Optional[_Union[TurnState, str]] = ..., task: _Optional[str] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., last_sequence: _Optional[int] = ..., event_count: _Optional[int] = ..., budget_left: _Optional[_Union[BudgetLeft, _Mapping]] = ..., pending_ids: _Optional[_Iterable[str]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tool_call_count: _Optional[int] = ..., tool_error_count: _Optional[int] = ..., lesson_count: _Optional[int] = ..., is_shadow: bool = ..., recalled_count: _Optional[int] = ..., nudge_count: _Optional[int] = ..., reflection_count: _Optional[int] = ..., critique_count: _Optional[int] = ...) -> None: ...
 
 class TurnEntry(_message.Message):
     __slots__ = ("cursor", "sequence", "turn_id", "event", "directive", "claim")
@@ -960,7 +966,7 @@ class GetTurnResponse(_message.Message):
     def __init__(self, turn: _Optional[_Union[Turn, _Mapping]] = ..., entries: _Optional[_Iterable[_Union[TurnEntry, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., critiques: _Optional[_Iterable[_Union[TurnCritique, _Mapping]]] = ..., follow_ups: _Optional[_Iterable[_Union[FailureFollowUp, _Mapping]]] = ...) -> None: ...
 
 class FailureFollowUp(_message.Message):
-    __slots__ = ("signature", "failure_event_id", "attempt_event_id", "attempt_turn_id", "worked", "advised_recovery_id", "followed", "recovery_id", "has_attempt")
+    __slots__ = ("signature", "failure_event_id", "attempt_event_id", "attempt_turn_id", "worked", "advised_recovery_id", "followed", "recovery_id", "has_attempt", "turn_failed")
     SIGNATURE_FIELD_NUMBER: _ClassVar[int]
     FAILURE_EVENT_ID_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_EVENT_ID_FIELD_NUMBER: _ClassVar[int]
@@ -970,6 +976,7 @@ class FailureFollowUp(_message.Message):
     FOLLOWED_FIELD_NUMBER: _ClassVar[int]
     RECOVERY_ID_FIELD_NUMBER: _ClassVar[int]
     HAS_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    TURN_FAILED_FIELD_NUMBER: _ClassVar[int]
     signature: str
     failure_event_id: str
     attempt_event_id: str
@@ -979,7 +986,8 @@ class FailureFollowUp(_message.Message):
     followed: bool
     recovery_id: str
     has_attempt: bool
-    def __init__(self, signature: _Optional[str] = ..., failure_event_id: _Optional[str] = ..., attempt_event_id: _Optional[str] = ..., attempt_turn_id: _Optional[str] = ..., worked: bool = ..., advised_recovery_id: _Optional[str] = ..., followed: bool = ..., recovery_id: _Optional[str] = ..., has_attempt: bool = ...) -> None: ...
+    turn_failed: bool
+    def __init__(self, signature: _Optional[str] = ..., failure_event_id: _Optional[str] = ..., attempt_event_id: _Optional[str] = ..., attempt_turn_id: _Optional[str] = ..., worked: bool = ..., advised_recovery_id: _Optional[str] = ..., followed: bool = ..., recovery_id: _Optional[str] = ..., has_attempt: bool = ..., turn_failed: bool = ...) -> None: ...
 
 class TurnCritique(_message.Message):
     __slots__ = ("critique", "time", "made_by", "response", "answer_change")

@@ -3462,6 +3462,13 @@ export declare type ReceiptItem = Message<"sidemirror.v1.ReceiptItem"> & {
    * @generated from field: repeated string matched_words = 9;
    */
   matchedWords: string[];
+
+  /**
+   * Why it was held back.
+   *
+   * @generated from field: sidemirror.v1.HeldBackReason held_back_reason = 10;
+   */
+  heldBackReason: HeldBackReason;
 };
 
 /**
@@ -3689,6 +3696,22 @@ export declare type RecoveryObservation = Message<"sidemirror.v1.RecoveryObserva
    * @generated from field: bool is_from_telemetry = 12;
    */
   isFromTelemetry: boolean;
+
+  /**
+   * Whether it is left out of every count of its move: of one token, or without tokens one session, the first 2 a day
+   * count. What failed after advice always counts.
+   *
+   * @generated from field: bool is_uncounted = 13;
+   */
+  isUncounted: boolean;
+
+  /**
+   * Whether the next attempt itself worked, and counts as one that did not because its turn failed. False for
+   * observations from before this field.
+   *
+   * @generated from field: bool turn_failed = 14;
+   */
+  turnFailed: boolean;
 };
 
 /**
@@ -3844,6 +3867,13 @@ export declare type RecoveryMove = Message<"sidemirror.v1.RecoveryMove"> & {
    * @generated from field: sidemirror.v1.MissedGate missed_gate = 20;
    */
   missedGate?: MissedGate | undefined;
+
+  /**
+   * The 95 % confidence sequence of the lift (Robbins' mixture), valid for all looks together; absent with the lift.
+   *
+   * @generated from field: sidemirror.v1.LiftInterval interval_at_any_look = 21;
+   */
+  intervalAtAnyLook?: LiftInterval | undefined;
 };
 
 /**
@@ -4589,6 +4619,39 @@ export enum LessonVerdict {
  * Describes the enum sidemirror.v1.LessonVerdict.
  */
 export declare const LessonVerdictSchema: GenEnum<LessonVerdict>;
+
+/**
+ * Why a lesson or a recovery was held back.
+ *
+ * @generated from enum sidemirror.v1.HeldBackReason
+ */
+export enum HeldBackReason {
+  /**
+   * It was not held back, or it is not on record why.
+   *
+   * @generated from enum value: HELD_BACK_REASON_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A draw held it back, to see what happens without it.
+   *
+   * @generated from enum value: HELD_BACK_REASON_DRAW = 1;
+   */
+  DRAW = 1,
+
+  /**
+   * The sidecar was in shadow mode, which keeps everything and tells nothing.
+   *
+   * @generated from enum value: HELD_BACK_REASON_SHADOW = 2;
+   */
+  SHADOW = 2,
+}
+
+/**
+ * Describes the enum sidemirror.v1.HeldBackReason.
+ */
+export declare const HeldBackReasonSchema: GenEnum<HeldBackReason>;
 
 /**
  * Lessons from earlier work: made from traces, stored, and found again for a task.

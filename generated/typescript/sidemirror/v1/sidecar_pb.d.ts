@@ -38,6 +38,13 @@ export declare type GetServerInfoRequest = Message<"sidemirror.v1.GetServerInfoR
    * @generated from field: bool with_advice_changes = 3;
    */
   withAdviceChanges: boolean;
+
+  /**
+   * Whether the answer should have `findings`.
+   *
+   * @generated from field: bool with_findings = 4;
+   */
+  withFindings: boolean;
 };
 
 /**
@@ -199,6 +206,14 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
    * @generated from field: repeated sidemirror.v1.SpendCap refusing_caps = 22;
    */
   refusingCaps: SpendCap[];
+
+  /**
+   * What somebody should look at, by what this answer tells: the same as `sidemirror doctor` says of a running sidecar,
+   * but for the difference between two machines' clocks. Empty unless asked for, and when there is nothing.
+   *
+   * @generated from field: repeated sidemirror.v1.Finding findings = 23;
+   */
+  findings: Finding[];
 };
 
 /**
@@ -206,6 +221,54 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
  * Use `create(GetServerInfoResponseSchema)` to create a new message.
  */
 export declare const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse>;
+
+/**
+ * One thing that somebody should look at, or that is worth knowing.
+ *
+ * @generated from message sidemirror.v1.Finding
+ */
+export declare type Finding = Message<"sidemirror.v1.Finding"> & {
+  /**
+   * What it is about: `store`, `clock`, `model`, `cap`, `access` or `traffic`. A later server may have others.
+   *
+   * @generated from field: string subject = 1;
+   */
+  subject: string;
+
+  /**
+   * Whether nothing has to be changed.
+   *
+   * @generated from field: bool is_ok = 2;
+   */
+  isOk: boolean;
+
+  /**
+   * What was found, for people.
+   *
+   * @generated from field: string found = 3;
+   */
+  found: string;
+
+  /**
+   * What to change, for people; empty when there is nothing to change.
+   *
+   * @generated from field: string advice = 4;
+   */
+  advice: string;
+
+  /**
+   * When it last happened; absent for what holds now.
+   *
+   * @generated from field: google.protobuf.Timestamp last_time = 5;
+   */
+  lastTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.Finding.
+ * Use `create(FindingSchema)` to create a new message.
+ */
+export declare const FindingSchema: GenMessage<Finding>;
 
 /**
  * A caller without a good token, or whose token is not good for what it asks for. It is left out once it has been silent

@@ -1675,6 +1675,28 @@ export declare type Turn = Message<"sidemirror.v1.Turn"> & {
    * @generated from field: int32 recalled_count = 18;
    */
   recalledCount: number;
+
+  /**
+   * The number of nudges that the turn was told. This and the next two are 0 for turns that ended before these fields, and
+   * leave out what shadow mode kept.
+   *
+   * @generated from field: int32 nudge_count = 19;
+   */
+  nudgeCount: number;
+
+  /**
+   * The number of reflections that the turn was told, also those that its agent asked for with the turn's id.
+   *
+   * @generated from field: int32 reflection_count = 20;
+   */
+  reflectionCount: number;
+
+  /**
+   * The number of critiques of its drafted responses that the turn was told.
+   *
+   * @generated from field: int32 critique_count = 21;
+   */
+  critiqueCount: number;
 };
 
 /**
@@ -2875,6 +2897,14 @@ export declare type FailureFollowUp = Message<"sidemirror.v1.FailureFollowUp"> &
    * @generated from field: bool has_attempt = 9;
    */
   hasAttempt: boolean;
+
+  /**
+   * Whether the attempt itself worked, and does not count as worked because its turn failed. False for failures that were
+   * observed before this field.
+   *
+   * @generated from field: bool turn_failed = 10;
+   */
+  turnFailed: boolean;
 };
 
 /**

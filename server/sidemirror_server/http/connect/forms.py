@@ -21,6 +21,8 @@ _END = 0b10
 _WORTH_BYTES = 1_024
 # The fastest: the answer stays on this machine.
 _LEVEL = 1
+# Members of a gzip. Chosen here: a writer makes a few of them, and what follows one is copied for each.
+_MOST_MEMBERS = 100
 _LONGEST_TIMEOUT = re.compile(r"[0-9]{1,10}")
 
 
@@ -80,17 +82,25 @@ def head_of(scope: Scope, form: Form) -> Head:
 
 
 def decompressed(body: bytes, most_bytes: int) -> bytes:
-    """The body without gzip. Raises Ended when it is no gzip, or is longer than `most_bytes`."""
-    reader = zlib.decompressobj(wbits=31)
-    try:
-        found = reader.decompress(body, most_bytes + 1)
-    except zlib.error as error:
-        raise _bad("the body is not compressed by gzip") from error
-    if len(found) > most_bytes:
-        raise too_long(most_bytes)
-    if not reader.eof:
-        raise _bad("the body is cut short: its gzip has no end")
-    return found
+    """The body without gzip, which may have several members (RFC 1952). Raises Ended when it is no gzip, or is longer
+    than `most_bytes`."""
+    parts: list[bytes] = []
+    size = 0
+    while body or not parts:
+        reader = zlib.decompressobj(wbits=31)
+        try:
+            parts.append(reader.decompress(body, most_bytes - size + 1))
+        except zlib.error as error:
+            raise _bad("the body is not compressed by gzip") from error
+        size += len(parts[-1])
+        if size > most_bytes:
+            raise too_long(most_bytes)
+        if len(parts) > _MOST_MEMBERS:
+            raise _bad(f"the body's gzip has more than {_MOST_MEMBERS} members")
+        if not reader.eof:
+            raise _bad("the body is cut short: its gzip has no end")
+        body = reader.unused_data
+    return b"".join(parts)
 
 
 def compressed(body: bytes) -> bytes:

@@ -6,6 +6,9 @@ the page shows it asks by Connect, with the token of its code.
 
 import asyncio
 import json
+import re
+from functools import cache
+from gzip import compress
 from pathlib import Path
 
 from sidemirror_server.http.asgi import CLOSE, App, Headers, Receive, Scope, Send, answer, only, tell
@@ -50,14 +53,29 @@ def token_routes(links: Links) -> dict[str, App]:
 
 
 def _file(path: Path) -> App:
+    # Made when it is first asked for: a sidecar whose console nobody opens neither does it nor keeps it.
+    packed = cache(lambda: compress(path.read_bytes(), mtime=0))
+
     async def serve(scope: Scope, _: Receive, send: Send) -> None:
         if scope["method"] != "GET":
             await tell(send, 405, "GET is expected", [(b"allow", b"GET"), CLOSE])
             return
-        content = await asyncio.to_thread(path.read_bytes)
-        await answer(send, 200, f"{_TYPES[path.suffix]}; charset=utf-8", content, [*_GUARDS, CLOSE])
+        headers = [*_GUARDS, (b"vary", b"accept-encoding"), CLOSE]
+        if _takes_gzip(only(scope, b"accept-encoding")):
+            content = await asyncio.to_thread(packed)
+            headers.append((b"content-encoding", b"gzip"))
+        else:
+            content = await asyncio.to_thread(path.read_bytes)
+        await answer(send, 200, f"{_TYPES[path.suffix]}; charset=utf-8", content, headers)
 
     return serve
+
+
+def _takes_gzip(accepted: str) -> bool:
+    """Whether Accept-Encoding names gzip; with a weight of 0 it is refused."""
+    offers = (offer.partition(";") for offer in accepted.lower().split(","))
+    weights = {name.strip(): weight.replace(" ", "") for name, _, weight in offers}
+    return "gzip" in weights and not re.fullmatch(r"q=0(\.0*)?", weights["gzip"])
 
 
 def _exchange(links: Links) -> App:

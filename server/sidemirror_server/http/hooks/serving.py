@@ -147,7 +147,7 @@ class Hooks:
         hook.conversation.were_late.append(not hook.is_heard)
         if hook.is_heard:
             return serving.result()
-        _log.info("hook_late", extra={"host": hook.name})
+        _log.info("hook_late", extra={"host": hook.name, "token": hook.caller.name if hook.caller else ""})
         serving.add_done_callback(partial(_tell_late, hook.name))
         if len(self._serving) > _MOST_LATE:
             serving.cancel()

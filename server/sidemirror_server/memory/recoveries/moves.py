@@ -1,7 +1,8 @@
 """What was tried after failures of one signature, how often it worked, and which of it may be told. Pure.
 
 Counts are folds of observation rows and are kept nowhere: a row that is erased is counted no more. Rows of one identity
-count at most `MOST_A_DAY` times a day for a move, so that nobody teaches a move alone in a day.
+count at most `MOST_A_DAY` times a day for a move, so that nobody teaches a move alone in a day. Spans without a token
+have no identity but their own words: all of them together count at most `MOST_AN_HOUR` times an hour.
 
 A move is told when it has enough tries (`FEWEST_TRIES`), when the lower end of Wilson's interval over the last `WINDOW`
 tries without advice is at least `LEAST_RATE`, and when it lies above the rate of every other move that was tried. There
@@ -41,6 +42,9 @@ FEWEST_TRIES = 5
 # Chosen here: two planted successes, by one identity or two, stay below FEWEST_TRIES, and one identity takes three
 # days to reach it.
 MOST_A_DAY = 2
+# Of spans without a token, whatever conversations they name. Chosen here: an export of invented ones teaches nothing
+# that is told, and agents that share the bound are told in the third hour; by the day it would be the third day.
+MOST_AN_HOUR = 2
 # Sessions in which a look-up brought a value that was used, in which a changed argument worked, and in which the same
 # other tool was gone on with; worked tries of a changed argument; runs after which nothing worked. Design, section 17.
 FEWEST_SESSIONS = 2
@@ -53,7 +57,8 @@ FEWEST_RUNS = 8
 FEWEST_REPEATS = 20
 MOST_REPEAT_RATE = 0.2
 
-_DAY_US = 24 * 3_600 * 1_000_000
+_HOUR_US = 3_600 * 1_000_000
+_DAY_US = 24 * _HOUR_US
 
 
 class Tally(msgspec.Struct, frozen=True):
@@ -112,20 +117,39 @@ class Closest(msgspec.Struct, frozen=True):
 
 
 def counted(rows: Iterable[Observation]) -> tuple[Observation, ...]:
-    """The rows that count, oldest first: each failure once, and the first MOST_A_DAY of an identity for a move. What
-    failed after advice always counts: it makes silent, and silence harms nobody."""
+    """The rows that count, oldest first: each failure once, the first MOST_A_DAY of an identity for a move, and of all
+    spans without a token the first MOST_AN_HOUR. What failed after advice always counts: it makes silent, and silence
+    harms nobody."""
     kept: list[Observation] = []
     seen: set[str] = set()
     per_day: Counter[tuple[str, int, str, Move]] = Counter()
-    for row in sorted(rows, key=lambda one: (one.at_us, one.observation_id)):
-        day = (row.where.identity, row.at_us // _DAY_US, row.signature, row.move)
-        has_failed_advice = row.followed and not row.worked
-        if row.observation_id in seen or (per_day[day] >= MOST_A_DAY and not has_failed_advice):
+    per_hour: Counter[tuple[int, str, Move]] = Counter()
+    for row in sorted(rows, key=lambda one: (_came_us(one), one.at_us, one.observation_id)):
+        day = (row.where.identity, _came_us(row) // _DAY_US, row.signature, row.move)
+        hour = (_came_us(row) // _HOUR_US, row.signature, row.move)
+        is_too_many = per_day[day] >= MOST_A_DAY or (row.where.is_anybody and per_hour[hour] >= MOST_AN_HOUR)
+        if row.observation_id in seen or (is_too_many and not (row.followed and not row.worked)):
             continue
         seen.add(row.observation_id)
         per_day[day] += 1
+        per_hour[hour] += row.where.is_anybody
         kept.append(row)
-    return tuple(kept)
+    return tuple(sorted(kept, key=lambda one: (one.at_us, one.observation_id)))
+
+
+def _came_us(row: Observation) -> int:
+    return row.where.recorded_us or row.at_us
+
+
+def heard_in(rows: Iterable[Observation]) -> tuple[Observation, ...]:
+    """The rows that count for what telemetry alone has shown. Reported tries after advice count: they can lower it."""
+    return counted(row for row in rows if row.where.conversation is not None or row.advised)
+
+
+def uncounted_in(rows: Collection[Observation]) -> frozenset[str]:
+    """The observation ids of the rows that count nowhere, since the limit of an identity leaves them out."""
+    kept = {row.observation_id for row in (*reported_in(rows).counts, *heard_in(rows))}
+    return frozenset(row.observation_id for row in rows if row.observation_id not in kept)
 
 
 def tries_of(counts: tuple[Observation, ...]) -> Tries:
@@ -151,12 +175,10 @@ def recovery_of(signature: str, rows: Collection[Observation], reported: Tries |
 
 
 def _from_spans(signature: str, rows: Collection[Observation]) -> Recovery | None:
-    """What telemetry alone has shown, once conversations corroborate each other (decision 075). Reported tries after
-    advice count: they can lower it."""
+    """What telemetry alone has shown, once conversations corroborate each other (decision 075)."""
     if all(row.where.conversation is None for row in rows):
         return None
-    heard = counted(row for row in rows if row.where.conversation is not None or row.advised)
-    found = _recovery(signature, tries_of(heard))
+    found = _recovery(signature, tries_of(heard_in(rows)))
     if found is None:
         return None
     moved = {row.where.conversation for row in rows if row.where.conversation and row.move == found.move}

@@ -8,6 +8,7 @@ from hashlib import blake2b
 
 import msgspec
 
+from sidemirror_server.trace.event import NAMELESS
 from sidemirror_server.vocabulary.ids import EventId, SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -78,13 +79,21 @@ class Move(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class Where(msgspec.Struct, frozen=True):
     """The turn in which something was observed. `identity`: the token's name; without tokens the session's id.
-    `conversation`: of a turn made of spans, the session that they named, or empty; None: an agent reported the turn."""
+    `conversation`: of a turn made of spans, the session that they named, or empty; None: an agent reported the turn.
+    `recorded_us`: of a turn made of spans, when it was recorded, since its times are its sender's words; 0 in older
+    rows."""
 
     scope: Scope
     turn_id: TurnId
     session_id: SessionId
     identity: str
     conversation: str | None = None
+    recorded_us: int = 0
+
+    @property
+    def is_anybody(self) -> bool:
+        """Whether spans without a token tell of it: whoever sent them may have made up the conversation."""
+        return self.conversation is not None and self.identity in (self.conversation, NAMELESS)
 
 
 class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -122,6 +131,8 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     # (`starter.py:dialect_of`).
     is_json: bool | None = None
     dialect: str = ""
+    # The attempt worked, and counts as one that did not because its turn failed; False in older rows.
+    turn_failed: bool = False
 
 
 def follows(advised: Move, done: Move) -> bool:

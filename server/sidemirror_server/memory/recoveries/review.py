@@ -25,11 +25,12 @@ from sidemirror_server.memory.recoveries.moves import (
     FEWEST_TRIES,
     LEAST_RATE,
     MOST_A_DAY,
+    MOST_AN_HOUR,
     WINDOW,
     Recovery,
     Tally,
     Tries,
-    counted,
+    heard_in,
     missed_by,
     reported_in,
     suspended_until,
@@ -48,6 +49,7 @@ ALL_ADVICE = Advice()
 WITHOUT_STARTERS = Telling(has_starters=False)
 _NOT_TO_SHELLS = "; hooks and MCP do not tell it, since they name no tool that only telemetry tells of"
 SUSPENDED = "suspended: it failed twice in succession after it was told"
+_A_DAY = f"since of one session or token {MOST_A_DAY} a day do"
 
 
 class ShadowTally(msgspec.Struct, frozen=True):
@@ -93,7 +95,7 @@ def reviewed(
     each passes the gates alone. `advice`: what the scope is not given."""
     reported_rows = [row for row in rows if row.where.conversation is None]
     reported = reported_in(rows)
-    heard = tries_of(counted(row for row in rows if row.where.conversation is not None or row.advised))
+    heard = tries_of(heard_in(rows))
     known = count(signature, rows)
     failed = last_failure(signature, rows)
     # Policies have their own words, below.
@@ -173,7 +175,7 @@ def _review(move: Move, of: _Source) -> MoveReview:
     else:
         silence = SilenceReason.SUSPENDED if is_suspended else SilenceReason.GATE
         uncounted = of.seen.get(move, 0) - len(unadvised)
-        reason = SUSPENDED if is_suspended else _why_not(missed, uncounted)
+        reason = _suspended(of, own_id) if is_suspended else _why_not(missed, uncounted, from_spans=of.from_spans)
     return MoveReview(
         *(own_id, move, tally_of(unadvised), tally_of(followed), tally_of(unadvised[-WINDOW:]).low, is_suspended),
         sentence=decision.text if is_decided and decision is not None else "",
@@ -219,13 +221,25 @@ def _shadow(own_id: str, move: Move, rows: Collection[Observation]) -> ShadowTal
     return ShadowTally(tally_of(followed), tally_of(otherwise), sum(row.shadow_tokens for row in kept))
 
 
-def _why_not(missed: MissedGate | None, uncounted: int) -> str:
+def _suspended(of: _Source, own_id: str) -> str:
+    """Why a move is suspended, and what of its tries after advice does not count: between two failures there may be
+    some that worked."""
+    kept = {row.observation_id for row in of.tries.counts}
+    told = (row for row in of.rows if row.advised == own_id and row.followed)
+    uncounted = sum(row.observation_id not in kept for row in told)
+    if not uncounted:
+        return SUSPENDED
+    more = f"{uncounted} {'try' if uncounted == 1 else 'tries'} after it that worked"
+    return f"{SUSPENDED}, by the tries that count; {more} {'does' if uncounted == 1 else 'do'} not, {_A_DAY}"
+
+
+def _why_not(missed: MissedGate | None, uncounted: int, *, from_spans: bool) -> str:
     """Why a move is not told. `uncounted`: how many of its tries the limit of an identity leaves out."""
     if missed is None:
         return "another move is told, which passes by more"
     if missed.gate == Gate.TRIES and uncounted:
-        more = f"{uncounted} more do not count, since of one session or token {MOST_A_DAY} a day do"
-        return f"{gate_told(missed)}; {more}"
+        anybody = f", and without a token {MOST_AN_HOUR} an hour of all" if from_spans else ""
+        return f"{gate_told(missed)}; {uncounted} more do not count, {_A_DAY}{anybody}"
     return gate_told(missed)
 
 

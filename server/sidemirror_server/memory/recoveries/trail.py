@@ -197,7 +197,9 @@ def close(trail: Trail, outcome: str) -> tuple[Observation, ...]:
     failure."""
     failed = outcome in _FAILED_OUTCOMES
     found = tuple(
-        msgspec.structs.replace(one, worked=False) if failed and not _passed_by_itself(one) else one
+        msgspec.structs.replace(one, worked=False, turn_failed=one.worked)
+        if failed and not _passed_by_itself(one)
+        else one
         for one in trail.seen
     )
     trail.seen.clear()

@@ -41,10 +41,18 @@ class ChildProcess:
         self._lock = asyncio.Lock()
 
     async def ask(self, question: bytes) -> bytes:
-        """The answer. A process that ends may have been ended from outside, so that another one is asked once more.
-        Raises ChildEnded, FatalQuestion."""
+        """The answer. A process that ends may have been ended from outside, so that another one is asked once more. The
+        question of a caller that leaves while others are answered is not asked. Raises ChildEnded, FatalQuestion."""
+        await self._lock.acquire()
         # A task of its own: a caller that leaves must not leave half an exchange in the pipes.
-        return await asyncio.shield(asyncio.create_task(self._exchange(question)))
+        exchange = asyncio.create_task(self._exchange(question))
+        exchange.add_done_callback(self._exchanged)
+        return await asyncio.shield(exchange)
+
+    def _exchanged(self, exchange: "asyncio.Task[bytes]") -> None:
+        self._lock.release()
+        if not exchange.cancelled():
+            exchange.exception()  # whoever has left does not fetch it
 
     async def close(self) -> None:
         """Ends the process."""
@@ -54,26 +62,25 @@ class ChildProcess:
                 self._process = None
 
     async def _exchange(self, question: bytes) -> bytes:
-        async with self._lock:
-            for _ in range(2):
-                try:
-                    if self._process is None:
-                        self._process = await asyncio.to_thread(_begun, self._module, self._first)
-                except OSError as error:
-                    raise ChildEnded from error
-                process, loop = self._process, asyncio.get_running_loop()
-                ends_s = loop.time() + _LONGEST_S
-                ending = loop.call_at(ends_s, process.kill)
-                try:
-                    return await asyncio.to_thread(_asked, process, question)
-                except OSError:
-                    self._process = None
-                    await asyncio.to_thread(_end, process)
-                    if loop.time() >= ends_s:
-                        break
-                finally:
-                    ending.cancel()
-            raise FatalQuestion
+        for _ in range(2):
+            try:
+                if self._process is None:
+                    self._process = await asyncio.to_thread(_begun, self._module, self._first)
+            except OSError as error:
+                raise ChildEnded from error
+            process, loop = self._process, asyncio.get_running_loop()
+            ends_s = loop.time() + _LONGEST_S
+            ending = loop.call_at(ends_s, process.kill)
+            try:
+                return await asyncio.to_thread(_asked, process, question)
+            except OSError:
+                self._process = None
+                await asyncio.to_thread(_end, process)
+                if loop.time() >= ends_s:
+                    break
+            finally:
+                ending.cancel()
+        raise FatalQuestion
 
 
 def serve(begin: Callable[[bytes], Callable[[bytes], bytes]], nicer_by: int) -> None:

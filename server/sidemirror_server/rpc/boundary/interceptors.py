@@ -32,6 +32,7 @@ from sidemirror_server.rpc.boundary.streams import Lasting, Streams
 from sidemirror_server.rpc.boundary.tracing import Tracing
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import BadInput, Draining, LimitReached, MalformedMessage
+from sidemirror_server.vocabulary.scope import Scope, whose
 from sidemirror_server.vocabulary.telemetry import REFUSED
 from sidemirror_server.vocabulary.traffic import Sender, Traffic
 
@@ -80,15 +81,18 @@ class Boundary:
         """Refuses new calls from now on, because the server shuts down. Calls in progress go on."""
         self._draining = True
 
-    def unary(self, method: str, request_type: type[Message], rpc: Unary) -> Handler:
+    def unary(  # noqa: PLR0915 - what is inlined saves small calls some time
+        self, method: str, request_type: type[Message], rpc: Unary
+    ) -> Handler:
         """The handler of a method that takes one request and gives one answer."""
         serve, complete, binds, permits = rpc.serve, rpc.complete, rpc.binds, rpc.permits
         from_bytes, violations_of = request_type.FromString, checker_of(request_type, self._text_bytes)
-        is_write = is_write_of(request_type)
-        is_timed, has_events = is_timed_of(method, request_type), has_events_of(request_type)
+        is_write, has_events = is_write_of(request_type), has_events_of(request_type)
+        is_timed = is_timed_of(method, request_type)
 
         async def handle(raw: bytes, context: Context) -> bytes:
             caller: Token | None = None
+            scope: Scope | None = None
             share: Share | None = None
             try:
                 self._admission.enter_call()
@@ -104,6 +108,7 @@ class Boundary:
                     if share is not None and has_events:
                         share.count_events(len(request.events))
                     call = self._call(method, request, context, caller, is_write)
+                    scope = call.scope
                     if violations := violations_of(request):
                         raise BadInput(violations)
                     if permits is not None:
@@ -127,7 +132,7 @@ class Boundary:
                     if share is not None:
                         share.leave_call()
             except Exception as error:
-                await self._abort(method, context, error, caller)
+                await self._abort(method, context, error, caller, scope)
                 raise
 
         return grpc.unary_unary_rpc_method_handler(self._tracing.unary(method, self._metering.unary(method, handle)))
@@ -139,19 +144,22 @@ class Boundary:
 
         async def handle(raw: bytes, context: Context) -> bytes:
             caller: Token | None = None
+            scope: Scope | None = None
             share: Share | None = None
             try:
                 self._admission.enter_call()
                 try:
                     caller = self._identity.caller_of(method, context) if self._identity.asks else None
                     share = await self._enter_call(caller, len(raw), method)
-                    return await serve(raw, self._call(method, named_scope(context), context, caller, is_write=False))
+                    call = self._call(method, named_scope(context), context, caller, is_write=False)
+                    scope = call.scope
+                    return await serve(raw, call)
                 finally:
                     self._admission.leave_call()
                     if share is not None:
                         share.leave_call()
             except Exception as error:
-                await self._abort(method, context, error, caller)
+                await self._abort(method, context, error, caller, scope)
                 raise
 
         return grpc.unary_unary_rpc_method_handler(self._metering.unary(method, handle))
@@ -164,6 +172,7 @@ class Boundary:
 
         async def handle(raw: bytes, context: Context) -> AsyncIterator[bytes]:
             caller: Token | None = None
+            scope: Scope | None = None
             share: Share | None = None
             try:
                 self._admission.enter_stream()
@@ -172,6 +181,7 @@ class Boundary:
                     share = self._enter_stream(caller)
                     request = parse(raw)
                     call = self._call(method, request, context, caller, is_write)
+                    scope = call.scope
                     check(request)
                     if keeps_times:
                         call = msgspec.structs.replace(call, in_force=partial(context.send_initial_metadata, ()))
@@ -198,7 +208,7 @@ class Boundary:
                     if share is not None:
                         share.leave_stream()
             except Exception as error:
-                await self._abort(method, context, error, caller)
+                await self._abort(method, context, error, caller, scope)
                 raise
 
         return grpc.unary_stream_rpc_method_handler(self._tracing.stream(method, handle))
@@ -230,6 +240,7 @@ class Boundary:
 
         async def handle(raws: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
             caller: Token | None = None
+            scope: Scope | None = None
             share: Share | None = None
             try:
                 self._admission.enter_stream()
@@ -245,8 +256,9 @@ class Boundary:
                                 self._traffic.message(sender)
 
                         def begin(first: Message) -> Call:
-                            nonlocal sender
+                            nonlocal sender, scope
                             call = self._call(method, first, context, caller, is_write)
+                            scope = call.scope
                             sender = _sender(call)
                             check(first)
                             if keeps_times:
@@ -263,7 +275,7 @@ class Boundary:
                     if share is not None:
                         share.leave_stream()
             except Exception as error:
-                await self._abort(method, context, error, caller)
+                await self._abort(method, context, error, caller, scope)
                 raise
 
         return handle
@@ -312,18 +324,21 @@ class Boundary:
         self._traffic.message(_sender(call))
         return call
 
-    async def _abort(self, method: str, context: Context, error: Exception, caller: Token | None) -> None:
+    async def _abort(
+        self, method: str, context: Context, error: Exception, caller: Token | None, scope: Scope | None
+    ) -> None:
         """Ends the call with the status from the error's row. Always raises, unless the call has already ended.
-        `caller`: None where it is not known."""
+        `caller`, `scope`: None where it is not known."""
         row = row_of(error)
         REFUSED.add(1, {"code": row.code.name, "reason": reason_of(row)})
         if row is INTERNAL:
-            self._refusals.tell_failure(method, error)
+            self._refusals.tell_failure(method, error, scope, token=_name_of(caller))
         elif isinstance(error, LimitReached) and error.passes and error.limit not in _OF_STREAMS:
             # The server is overloaded, which operators must see. A limit of one request or turn concerns its agent
             # only.
             token = _name_of(caller)
-            self._refusals.tell(context.peer(), token=token, method=method, reason=str(error), **error.facts)
+            of = {} if scope is None else whose(scope)
+            self._refusals.tell(context.peer(), token=token, method=method, reason=str(error), **of, **error.facts)
         else:
             _log.debug("call_refused", extra={"method": method, "code": row.code.name, "error": type(error).__name__})
         await context.abort_with_status(call_status_of(error))

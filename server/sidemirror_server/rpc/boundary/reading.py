@@ -63,10 +63,20 @@ async def requests_of(
     """The client's requests to this method, parsed and checked, each when it is its agent's turn. The handler checks
     the first one, once its scope is known."""
     is_first = True
-    async for raw in raws:
+    messages = aiter(raws)
+    while True:
+        if share is not None:
+            await share.room()
+        raw = await anext(messages, None)
+        if raw is None:
+            return
         heard()
         if share is not None:
-            await share.pace(len(raw), method)
+            try:
+                await share.pace(len(raw), method)
+            except BaseException:
+                raw = b""  # the error's traceback holds this frame
+                raise
         request = parse(raw)
         if share is not None and has_events:
             asked: Any = request

@@ -10,6 +10,7 @@ from collections import Counter
 
 from sidemirror_server.rpc.boundary.strangers import Stranger, Strangers
 from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.scope import Scope, whose
 
 _log = logging.getLogger(__name__)
 
@@ -66,12 +67,14 @@ class Refusals:
         self._lines += 1
         return True
 
-    def tell_failure(self, method: str, error: Exception) -> None:
-        """Logs that a call failed by a bug, with its traceback; LINES_OF_ONE in a period for each method."""
+    def tell_failure(self, method: str, error: Exception, scope: Scope | None = None, *, token: str = "") -> None:
+        """Logs that a call failed by a bug, with its traceback; LINES_OF_ONE in a period for each method. `scope`: None
+        if it failed before that was known; `token`: as in `tell`."""
         self._begin()
         self._failures[method] += 1
         if self._failures[method] <= LINES_OF_ONE:
-            _log.error("call_failed", extra={"method": method}, exc_info=error)
+            of = {} if scope is None else whose(scope)
+            _log.error("call_failed", extra={**of, "token": token, "method": method}, exc_info=error)
 
     def _begin(self) -> None:
         """Begins a period, if none is under way."""

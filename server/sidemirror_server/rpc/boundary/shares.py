@@ -14,7 +14,7 @@ from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import LimitReached
 from sidemirror_server.vocabulary.outage import Outage
 from sidemirror_server.vocabulary.telemetry import SHARE_WAIT
-from sidemirror_server.vocabulary.traffic import Traffic
+from sidemirror_server.vocabulary.traffic import HELD_BACK, Traffic
 
 _log = logging.getLogger(__name__)
 
@@ -26,10 +26,8 @@ _EVENT_BYTES = 4 * 1024
 # A unary call waits for its turn this long at most, then it is refused: it holds its request meanwhile. Chosen here: a
 # burst passes, a flood does not.
 _LONGEST_WAIT_S = 1.0
-# How often it is looked whether an agent is held back, and from which part of the time on it is: the sum of what its
-# calls and messages waited. Chosen here: a minute of bursts is no flood, and SidemirrorAgentHeldBack begins there.
+# How often it is looked whether an agent is held back. Chosen here: as the account of `traffic.py`.
 _LOOK_S = 60.0
-_HELD_BACK = 0.5
 
 
 class AgentLimits(msgspec.Struct, frozen=True):
@@ -38,6 +36,8 @@ class AgentLimits(msgspec.Struct, frozen=True):
     agent_calls: int = 0
     agent_streams: int = 0
     agent_bytes_per_second: int = 0
+    # Without effect while nothing waits: without `agent_bytes_per_second`.
+    agent_waiting_bytes: int = 0
 
     def __bool__(self) -> bool:
         return any((self.agent_calls, self.agent_streams, self.agent_bytes_per_second))
@@ -56,6 +56,10 @@ class Share:
         # Bytes, a second's worth at most; negative after a message that was larger than what was left.
         self._left = float(limits.agent_bytes_per_second)
         self._as_of_s = clock.monotonic_s()
+        # What is in memory and waits for its turn.
+        self._waiting_bytes = 0
+        self._has_room = asyncio.Event()
+        self._has_room.set()
         self._outage = Outage(_log, "agent_held_back", "agent_not_held_back", clock)
         self._looked_s, self._waited_s = self._as_of_s, 0.0
 
@@ -89,26 +93,50 @@ class Share:
             raise LimitReached("agent_bytes_per_second", rate, f"what {self._name} sends", passes=True)
         await self.pace(size, method)
 
+    async def room(self) -> None:
+        """Waits until a stream may be read from: until at most half of what may wait in memory waits. gRPC's flow
+        control holds the agent back meanwhile."""
+        await self._has_room.wait()
+
     async def pace(self, size: int, method: str) -> None:
-        """Waits for the turn of a stream's message of so many bytes. The agent is not read from meanwhile, and gRPC's
-        flow control holds back what it sends."""
+        """Waits for the turn of a message of so many bytes. Raises LimitReached where too much waits already: all of an
+        agent's streams are read from side by side until the first of their messages is here."""
         if not self._limits.agent_bytes_per_second:
             return
         wait_s = self._wait_s()
+        if wait_s > 0:
+            self._check_room(size)
         # Taken before the wait, so that messages that wait side by side do not pass all at once.
         self._left -= max(size, _LEAST_BYTES)
         if wait_s <= 0:
             self._waited(0.0, method)
             return
         began_s = self._clock.monotonic_s()
+        self._hold(size)
         try:
             await asyncio.sleep(wait_s)
         finally:
+            self._hold(-size)
             self._waited(self._clock.monotonic_s() - began_s, method)
 
     def count_events(self, count: int) -> None:
         """Takes what so many events of a message cost; the next message waits for it."""
         self._left -= count * _EVENT_BYTES
+
+    def _check_room(self, size: int) -> None:
+        most = self._limits.agent_waiting_bytes
+        # One message may always wait, however large.
+        if most and self._waiting_bytes and self._waiting_bytes + size > most:
+            raise LimitReached("agent_waiting_bytes", most, f"what {self._name} sends", passes=True)
+
+    def _hold(self, size: int) -> None:
+        """Counts in what waits; below 0: counts it out."""
+        self._waiting_bytes += size
+        most = self._limits.agent_waiting_bytes
+        if not most or self._waiting_bytes <= most // 2:
+            self._has_room.set()
+        else:
+            self._has_room.clear()
 
     def _waited(self, seconds: float, method: str) -> None:
         """Counts a wait, and says once when the agent is held back for much of the time."""
@@ -121,7 +149,7 @@ class Share:
         if looked_s < _LOOK_S:
             return
         told = {"token": self._name, "waited_s": round(self._waited_s, 1), "seconds": round(looked_s, 1)}
-        if self._waited_s >= _HELD_BACK * looked_s:
+        if self._waited_s >= HELD_BACK * looked_s:
             self._outage.failed({**told, "agent_bytes_per_second": self._limits.agent_bytes_per_second})
         else:
             self._outage.worked({"token": self._name})

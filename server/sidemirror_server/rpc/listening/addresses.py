@@ -15,6 +15,8 @@ UNIX = "unix:"
 # A longer path is refused by the kernel (108 bytes with the closing NUL).
 LONGEST_SOCKET_PATH = 107
 _FOLDER_MODE = 0o750
+# The socket's group may not open the lock: whoever can read a file can lock it, and would keep a server from starting.
+_LOCK_MODE = 0o600
 
 
 class CannotListen(Exception):
@@ -93,10 +95,11 @@ def held_socket(path: Path, group: str = "") -> Iterator[str]:
         raise CannotListen(f"socket {str(path)!r}: the path is longer than {LONGEST_SOCKET_PATH} bytes")
     try:
         _make_folder(path.parent, group)
-        lock = os.open(path.with_name(f"{path.name}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o640)
+        lock = os.open(path.with_name(f"{path.name}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, _LOCK_MODE)
     except OSError as error:
         raise CannotListen(f"socket {str(path)!r}: {error.strerror} ({error.filename})") from error
     try:
+        _keep_private(lock)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -108,6 +111,12 @@ def held_socket(path: Path, group: str = "") -> Iterator[str]:
         yield f"unix:{path.absolute()}"
     finally:
         os.close(lock)
+
+
+def _keep_private(lock: int) -> None:
+    """Earlier servers made the lock for the group too."""
+    with contextlib.suppress(PermissionError):  # another user's: it is locked all the same
+        os.fchmod(lock, _LOCK_MODE)
 
 
 def _make_folder(folder: Path, group: str) -> None:

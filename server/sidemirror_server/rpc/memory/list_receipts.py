@@ -28,6 +28,7 @@ _PLACES: Mapping[ShownIn, pb.ReceiptPlace] = numbers_of(_KNOWN, pb.ReceiptPlace)
 _FITS = {fit.value: number for fit, number in numbers_of(FitBy, pb.LessonFit).items()}
 # Of these only recoveries are held back.
 _OF_RECOVERIES = (ShownIn.ADVICE, ShownIn.RECOVERIES)
+_NOT_KNOWN, _DRAW, _SHADOW = pb.HELD_BACK_REASON_UNSPECIFIED, pb.HELD_BACK_REASON_DRAW, pb.HELD_BACK_REASON_SHADOW
 
 
 async def list_receipts(
@@ -62,14 +63,18 @@ async def list_receipts(
 
 def _receipt_to_wire(receipt: Receipt, results: Sequence[TrialResult], head: TurnHead | None) -> pb.Receipt:
     known = {result.trial.memory_id: result for result in results}
-    # What the sidecar says by itself is kept in shadow mode and not told; what an agent asks for has its own draws.
-    is_kept = head is not None and receipt.place not in RECALLED_IN and head_in(head.body).is_shadow
-    items = [_shown_to_wire(item, known.get(item.id), is_held_back=is_kept) for item in receipt.items]
+    # What an agent asks for is held back by the sidecar that answers: only its draw is on record.
+    in_turn = head is not None and receipt.place not in RECALLED_IN
+    # What the sidecar says by itself is kept in shadow mode and not told.
+    is_kept = head is not None and in_turn and head_in(head.body).is_shadow
+    otherwise = (_SHADOW if is_kept else _DRAW) if in_turn else _NOT_KNOWN
+    kept = _SHADOW if is_kept else None
+    items = [_shown_to_wire(item, known.get(item.id), held_back=kept) for item in receipt.items]
     kind = RECOVERY_ITEM if receipt.place in _OF_RECOVERIES else ""
     for lesson_id in receipt.held_back:
         result = known.get(lesson_id)
         version = 0 if result is None else result.trial.version
-        items.append(_item_to_wire(lesson_id, version, kind, result, is_held_back=True))
+        items.append(_item_to_wire(lesson_id, version, kind, result, held_back=_held_back_by(result, otherwise)))
     return pb.Receipt(
         receipt_id=receipt.receipt_id,
         time=timestamp(receipt.time_us),
@@ -83,8 +88,18 @@ def _receipt_to_wire(receipt: Receipt, results: Sequence[TrialResult], head: Tur
     )
 
 
-def _shown_to_wire(item: ReceiptItem, result: TrialResult | None, *, is_held_back: bool) -> pb.ReceiptItem:
-    wire = _item_to_wire(item.id, item.version, item.kind, result, is_held_back=is_held_back)
+def _held_back_by(result: TrialResult | None, otherwise: pb.HeldBackReason) -> pb.HeldBackReason:
+    """Why it was held back, by its draw; `otherwise`, where the receipt has none of it."""
+    if result is None or not result.trial.fraction:
+        return otherwise
+    # Callers hold back from 0.9 of the tasks at most.
+    return _SHADOW if result.trial.fraction >= 1 else _DRAW
+
+
+def _shown_to_wire(
+    item: ReceiptItem, result: TrialResult | None, *, held_back: pb.HeldBackReason | None
+) -> pb.ReceiptItem:
+    wire = _item_to_wire(item.id, item.version, item.kind, result, held_back=held_back)
     if item.score is not None:
         wire.score, wire.fit = item.score, _FITS.get(item.fit_by, pb.LESSON_FIT_UNSPECIFIED)
     wire.matched_words.extend(item.words)
@@ -92,9 +107,12 @@ def _shown_to_wire(item: ReceiptItem, result: TrialResult | None, *, is_held_bac
 
 
 def _item_to_wire(
-    lesson_id: str, version: int, kind: str, result: TrialResult | None, *, is_held_back: bool = False
+    lesson_id: str, version: int, kind: str, result: TrialResult | None, *, held_back: pb.HeldBackReason | None
 ) -> pb.ReceiptItem:
-    wire = pb.ReceiptItem(id=lesson_id, version=version, kind=kind, is_held_back=is_held_back)
+    """`held_back`: why it was, or None if it was shown."""
+    wire = pb.ReceiptItem(
+        id=lesson_id, version=version, kind=kind, is_held_back=held_back is not None, held_back_reason=held_back
+    )
     if result is not None and result.succeeded is not None:
         wire.succeeded = result.succeeded
     if result is not None and result.returned is not None:

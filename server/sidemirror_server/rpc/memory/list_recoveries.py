@@ -1,12 +1,13 @@
 """ListRecoveries: what followed each recognised failure, for people."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.recoveries.finding import RecoveryFinder
+from sidemirror_server.memory.recoveries.moves import uncounted_in
 from sidemirror_server.memory.recoveries.observation import NO_ATTEMPT, MoveKind, Observation, recovery_id
 from sidemirror_server.memory.recoveries.observations import Observations
 from sidemirror_server.memory.recoveries.review import MoveReview, reviewed
@@ -57,7 +58,8 @@ async def list_recoveries(
             tallies = await trials.tallies(call.scope, [(one.recovery_id, 1) for one in moves])
             wire = _signature_to_wire(signature, rows, moves, tallies)
             if request.include_observations:
-                wire.observations.extend(map(_observation_to_wire, rows))
+                left_out = uncounted_in(rows)
+                wire.observations.extend(_observation_to_wire(row, left_out) for row in rows)
             room_bytes -= wire.ByteSize()
             if room_bytes < 0 and shown:
                 break
@@ -82,7 +84,7 @@ def _signature_to_wire(
     )
 
 
-def _observation_to_wire(row: Observation) -> pb.RecoveryObservation:
+def _observation_to_wire(row: Observation, left_out: Collection[str]) -> pb.RecoveryObservation:
     wire = pb.RecoveryObservation(
         failure_event_id=row.failure_id,
         turn_id=row.where.turn_id,
@@ -95,6 +97,8 @@ def _observation_to_wire(row: Observation) -> pb.RecoveryObservation:
         shadow_recovery_id=row.shadow,
         last_turn_id=row.last_turn_id,
         is_from_telemetry=row.where.conversation is not None,
+        is_uncounted=row.observation_id in left_out,
+        turn_failed=row.turn_failed,
     )
     if row.move.kind not in NO_ATTEMPT:
         wire.pause.CopyFrom(duration(row.pause_ms * 1_000))
@@ -132,4 +136,5 @@ def _move_to_wire(one: MoveReview, evidence: LessonEvidence) -> pb.RecoveryMove:
         else None,
         silence=None if one.silence is None else SILENCES[one.silence],
         missed_gate=missed_to_wire(one.missed),
+        interval_at_any_look=interval_to_wire(evidence.at_any_look),
     )

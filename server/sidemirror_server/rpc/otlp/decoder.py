@@ -25,7 +25,8 @@ class SpanDecoder:
     """Decodes exports, one after the other."""
 
     def __init__(self, waiting: int) -> None:
-        """`waiting`: how many exports may wait or be decoded; more are refused."""
+        """`waiting`: how many exports may wait or be decoded; more are refused. One that is being decoded is decoded to
+        its end, also when its sender has left, and counts no more then."""
         self._most = waiting
         self._waiting = 0
         self._process = ChildProcess(__name__)

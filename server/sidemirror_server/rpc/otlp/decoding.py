@@ -5,30 +5,40 @@ what is not read cost nothing more than the pass over it.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import msgspec
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from sidemirror_server.telemetry_in.dialects import is_wanted
+from sidemirror_server.telemetry_in.dialects import is_of_many, is_wanted
 from sidemirror_server.telemetry_in.reading import span_of
 from sidemirror_server.telemetry_in.spans import RawSpan, Span
 from sidemirror_server.vocabulary.clock import cpu_s
 
-# Attributes of a span that are read. Chosen here: the messages of a long conversation, in OpenInference's form.
-_MOST_ATTRIBUTES = 10_000
+# Spans of an export, with the resources and scopes that they are in. Chosen here: as many as 4 MiB hold with their ids
+# and times; an empty one takes two bytes there, and some hundred in memory.
+MOST_SPANS = 100_000
+# Attributes of a span that are read as parts of messages. Chosen here: a long conversation, in OpenInference's form.
+_MOST_PARTS = 10_000
 # Nesting of a value. Chosen here: no tool's arguments are deeper; protobuf's own limit is 100.
 _DEEPEST = 40
 # What the texts of one export may cost, in seconds of CPU: then those of its other spans are left out. Chosen
 # here: more than 4 MiB of ordinary texts take on a slow machine, and so little that other exports do not wait for long.
 MOST_CPU_S = 4.0
+# Why bytes cannot be read.
+NO_REQUEST = "the bytes are no ExportTraceServiceRequest"
 _ERROR = 2
 _NS_LIMIT = 2**63
 # 64 bits, as JSON of protobuf writes them.
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
+_KINDS = ("stringValue", "intValue", "boolValue", "doubleValue", "arrayValue", "kvlistValue")
+# Of protobuf's wire: types of fields, and how many bytes those of fixed length have.
+_VARINT, _LENGTH_DELIMITED = 0, 2
+_FIXED = {1: 8, 5: 4}
 
 
 class Decoded(msgspec.Struct, frozen=True):
@@ -57,6 +67,7 @@ def decode(body: bytes, *, is_json: bool, with_content: bool) -> Decoded:
         raw_spans = _of_json(body) if is_json else _of_protobuf(body)
     except _Unreadable as error:
         return Decoded(wrong=str(error))
+    del body
     traces: dict[str, list[Span]] = {}
     rejected, reason, without_texts = 0, "", 0
     ends_s = cpu_s() + MOST_CPU_S
@@ -76,17 +87,52 @@ def decode(body: bytes, *, is_json: bool, with_content: bool) -> Decoded:
 # --- protobuf --------------------------------------------------------------------------------------------------------
 
 
-def _of_protobuf(body: bytes) -> list[Callable[[], RawSpan]]:
+def _of_protobuf(body: bytes) -> Iterator[Callable[[], RawSpan]]:
+    # Before they are made, since each of them costs memory.
+    _check_count(sum(1 for _ in islice(_messages(body, 0, len(body), (1, 2, 2)), MOST_SPANS + 1)))
     try:
         request = ExportTraceServiceRequest.FromString(body)
     except DecodeError as error:
-        raise _Unreadable("the bytes are no ExportTraceServiceRequest") from error
-    return [
+        raise _Unreadable(NO_REQUEST) from error
+    return (
         partial(_raw, span)
         for resource in request.resource_spans
         for scope in resource.scope_spans
         for span in scope.spans
-    ]
+    )
+
+
+def _messages(body: bytes, start: int, end: int, path: tuple[int, ...]) -> Iterator[int]:
+    """Where the messages begin that lie on a path of fields. Of what is no protobuf, those before it are found."""
+    at = start
+    while at < end:
+        key, at = _varint(body, at, end)
+        length = 0
+        if (wire := key & 7) == _LENGTH_DELIMITED:
+            length, at = _varint(body, at, end)
+        elif wire == _VARINT:
+            _, at = _varint(body, at, end)
+        elif wire in _FIXED:
+            length = _FIXED[wire]
+        else:
+            return
+        if wire == _LENGTH_DELIMITED and key >> 3 == path[0]:
+            yield at
+            if len(path) > 1:
+                yield from _messages(body, at, min(at + length, end), path[1:])
+        at += length
+
+
+def _varint(body: bytes, at: int, end: int) -> tuple[int, int]:
+    value = shift = 0
+    while at < end:
+        byte = body[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80 or shift > 63:
+            break
+        shift += 7
+    return value, at
 
 
 def _raw(span: Any) -> RawSpan:
@@ -123,11 +169,13 @@ def _value(value: Any, depth: int = 0) -> Any:
 
 def _attributes(pairs: Iterable[tuple[str, Any]], read: Callable[[Any], Any] = _value) -> dict[str, Any]:
     found: dict[str, Any] = {}
+    parts = 0
     for key, value in pairs:
-        if is_wanted(key):
+        if not is_wanted(key):
+            continue
+        parts += is_of_many(key)
+        if parts <= _MOST_PARTS or not is_of_many(key):
             found[key] = read(value)
-            if len(found) >= _MOST_ATTRIBUTES:
-                break
     return found
 
 
@@ -163,7 +211,7 @@ class _JsonSpan(msgspec.Struct, rename="camel"):
 
 
 class _ScopeSpans(msgspec.Struct, rename="camel"):
-    spans: list[_JsonSpan] | None = None
+    spans: list[msgspec.Raw] | None = None
 
 
 class _ResourceSpans(msgspec.Struct, rename="camel"):
@@ -175,22 +223,24 @@ class _Export(msgspec.Struct, rename="camel"):
 
 
 _export_in = msgspec.json.Decoder(_Export).decode
+_span_in = msgspec.json.Decoder(_JsonSpan | None).decode
 
 
-def _of_json(body: bytes) -> list[Callable[[], RawSpan]]:
+def _of_json(body: bytes) -> Iterator[Callable[[], RawSpan]]:
     try:
         export = _export_in(body)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise _Unreadable(f"the body is no JSON of ExportTraceServiceRequest: {str(error)[:200]}") from error
-    return [
-        partial(_raw_of_json, span)
-        for resource in export.resource_spans or ()
-        for scope in resource.scope_spans or ()
-        for span in scope.spans or ()
-    ]
+    scopes = [scope for resource in export.resource_spans or () for scope in resource.scope_spans or ()]
+    _check_count(sum(len(scope.spans or ()) for scope in scopes))
+    return (partial(_raw_of_json, written) for scope in scopes for written in scope.spans or ())
 
 
-def _raw_of_json(span: _JsonSpan) -> RawSpan:
+def _raw_of_json(written: msgspec.Raw) -> RawSpan:
+    try:
+        span = _span_in(written) or _JsonSpan()
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise _Malformed(f"a span is not what OTLP says: {str(error)[:200]}") from error
     exception = ""
     status = span.status or _Status()
     for event in span.events or ():
@@ -214,25 +264,31 @@ def _raw_of_json(span: _JsonSpan) -> RawSpan:
 
 
 def _value_of_json(value: Mapping[str, Any] | None, depth: int = 0) -> Any:
-    if not isinstance(value, dict) or not value or depth >= _DEEPEST:
+    if not isinstance(value, dict) or depth >= _DEEPEST:
         return None
-    kind, held = next(iter(value.items()))
-    if kind == "stringValue" and isinstance(held, str):
-        return held
+    # The one that is set; null stands for one that is not, and what is not known is passed over.
+    kind, held = next(((one, value[one]) for one in _KINDS if value.get(one) is not None), ("", None))
+    if kind == "stringValue":
+        return held if isinstance(held, str) else None
     if kind == "intValue":
         return int(held) if isinstance(held, str) and _INTEGER.fullmatch(held) else held
     if kind in ("boolValue", "doubleValue"):
         return held
     inner = held.get("values") if isinstance(held, dict) else None
-    if kind == "arrayValue" and isinstance(inner, list):
+    if not isinstance(inner, list):
+        return None
+    if kind == "arrayValue":
         return [_value_of_json(one, depth + 1) for one in inner]
-    if kind == "kvlistValue" and isinstance(inner, list):
-        pairs = [one for one in inner if isinstance(one, dict)]
-        return {str(one.get("key", "")): _value_of_json(one.get("value"), depth + 1) for one in pairs}
-    return None
+    pairs = [one for one in inner if isinstance(one, dict)]
+    return {str(one.get("key", "")): _value_of_json(one.get("value"), depth + 1) for one in pairs}
 
 
 # --- what both have --------------------------------------------------------------------------------------------------
+
+
+def _check_count(count: int) -> None:
+    if count > MOST_SPANS:
+        raise _Unreadable(f"an export may have {MOST_SPANS} spans")
 
 
 def _id(text: str, field: str, digits: int) -> str:

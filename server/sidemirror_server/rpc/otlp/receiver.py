@@ -7,6 +7,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.otlp.decoder import SpanDecoder
+from sidemirror_server.rpc.otlp.decoding import NO_REQUEST
 from sidemirror_server.telemetry_in.inbox import MOST_BYTES, MOST_SPANS, SpanInbox
 from sidemirror_server.vocabulary.errors import BadInput, MalformedMessage
 from sidemirror_server.vocabulary.scope import Serves, whose
@@ -29,8 +30,8 @@ class OtlpReceiver:
         self._content = content
 
     async def spans(self, body: bytes, call: Call, *, has_names: bool = True) -> bytes:
-        """An export of spans in protobuf. `has_names`: tokens tell senders apart. Raises MalformedMessage,
-        LimitReached, and what the store raises."""
+        """An export of spans in protobuf. `has_names`: tokens tell senders apart. Raises MalformedMessage, BadInput for
+        more spans than an export may have, LimitReached, and what the store raises."""
         rejected, reason = await self._keep(body, call, is_json=False, has_names=has_names)
         response = ExportTraceServiceResponse()
         if reason:
@@ -39,7 +40,7 @@ class OtlpReceiver:
         return response.SerializeToString()
 
     async def json_spans(self, body: bytes, call: Call, *, has_names: bool = True) -> bytes:
-        """An export of spans in JSON; as `spans`, but raises BadInput for what is no export."""
+        """An export of spans in JSON; as `spans`, but raises BadInput for what is no export, and says where."""
         rejected, reason = await self._keep(body, call, is_json=True, has_names=has_names)
         partial = {"partialSuccess": {"rejectedSpans": str(rejected), "errorMessage": reason}}
         return json.dumps(partial if reason else {}).encode()
@@ -62,7 +63,8 @@ class OtlpReceiver:
         with_content = self._content.covers(call.scope)
         found = await self._decoder.decode(body, is_json=is_json, with_content=with_content)
         if found.wrong:
-            raise BadInput([("body", found.wrong)]) if is_json else MalformedMessage(expected=_REQUEST)
+            is_said = is_json or found.wrong != NO_REQUEST
+            raise BadInput([("body", found.wrong)]) if is_said else MalformedMessage(expected=_REQUEST)
         caller = call.caller.name if call.caller is not None and has_names else ""
         count = sum(map(len, found.traces.values()))
         kept = await self._inbox.keep(call.scope, caller, found.traces, call.clock.now_us())

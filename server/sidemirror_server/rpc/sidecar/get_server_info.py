@@ -13,6 +13,7 @@ from sidemirror_server.models.spending import CapState, Spending
 from sidemirror_server.rpc.boundary.access import ANY, Token
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.strangers import Strangers
+from sidemirror_server.rpc.sidecar.findings import finding_to_wire, findings_of
 from sidemirror_server.rpc.sidecar.info import EmbeddingFacts, ServerInfo
 from sidemirror_server.rpc.sidecar.policies import change_to_wire, is_shown
 from sidemirror_server.rpc.wire.common import duration, numbers_of, timestamp
@@ -69,7 +70,7 @@ async def get_server_info(
         spend, caps, refusing, spend_unknown = (), (), (), True
     backlog = {} if spend_unknown else await _backlog(work, call.scope)
     own = info.own_scope if call.caller is None else call.caller.own_scope(info.own_scope)
-    return pb.GetServerInfoResponse(
+    answer = pb.GetServerInfoResponse(
         version=info.version,
         tenant_id=own.tenant_id if own else "",
         project_id=own.project_id if own else "",
@@ -109,6 +110,10 @@ async def get_server_info(
         traffic=_traffic_to_wire(info.traffic.told(), call.caller),
         refused_callers=_refused_to_wire(info.strangers) if _sees_all(call.caller) else (),
     )
+    if request.with_findings:
+        # By the answer alone: what the caller may not see is in none of them.
+        answer.findings.extend(map(finding_to_wire, findings_of(answer)))
+    return answer
 
 
 def _sees_all(caller: Token | None) -> bool:

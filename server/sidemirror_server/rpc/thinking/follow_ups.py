@@ -40,4 +40,5 @@ def _to_wire(row: Observation) -> pb.FailureFollowUp:
         followed=row.followed,
         recovery_id=recovery_id(row.signature, row.move),
         has_attempt=row.move.kind not in NO_ATTEMPT,
+        turn_failed=row.turn_failed,
     )

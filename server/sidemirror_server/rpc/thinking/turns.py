@@ -61,4 +61,7 @@ def turn_to_wire(head: TurnHead, now_us: int, pending_ids: Sequence[str], recall
         lesson_count=body.lesson_count,
         is_shadow=body.is_shadow,
         recalled_count=recalled.get(head.turn_id, 0),
+        nudge_count=body.nudge_count,
+        reflection_count=body.reflection_count,
+        critique_count=body.critique_count,
     )

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** Many turns: at once, and one after the other while the sidecar is killed. */
@@ -30,11 +31,11 @@ final class Crowd {
   void many(JsonObject given) throws Exception {
     int count = given.get("turns").getAsInt();
     Map<String, Integer> counts = new ConcurrentHashMap<>();
-    List.of("plans", "directives", "critiques", "summaries").forEach(each -> counts.put(each, 0));
+    List.of("plans", "recalls", "directives", "critiques", "summaries").forEach(each -> counts.put(each, 0));
     List<Thread> threads = new ArrayList<>();
     for (int number = 0; number < count; number++) {
       String name = Matching.text(given, "prefix") + "-" + number;
-      threads.add(new Thread(() -> oneOfMany(name, counts)));
+      threads.add(new Thread(() -> oneOfMany(name, Matching.text(given, "task"), counts)));
     }
     threads.forEach(Thread::start);
     for (Thread thread : threads) {
@@ -46,17 +47,17 @@ final class Crowd {
     System.out.println("many " + printed);
   }
 
-  private void oneOfMany(String name, Map<String, Integer> counts) {
+  private void oneOfMany(String name, String task, Map<String, Integer> counts) {
     Duration patience = Scenario.PATIENCE.multipliedBy(2);
     TurnStarted started =
         TurnStarted.newBuilder()
             .setSessionId(name)
-            .setTask("count")
+            .setTask(task)
             .setConfig(ThinkingConfig.newBuilder().setLevel(ThinkLevel.THINK_LEVEL_MEDIUM))
             .build();
     AgentTurn turn = client.beginTurn(name, "", started);
     boolean planned = turn.plan(patience).isPresent();
-    turn.recall("count", List.of(), 0, Scenario.PATIENCE);
+    boolean recalled = turn.recall(task, List.of(), 0, Scenario.PATIENCE).isPresent();
     turn.report(Events.toolCalled("run_sql", "SELECT 1"));
     turn.report(Events.toolReturned("no such column: status", true));
     boolean advised = !turn.advice(patience).isEmpty();
@@ -64,13 +65,24 @@ final class Crowd {
     turn.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
     boolean summed = turn.summary(patience).isPresent();
     counts.merge("plans", planned ? 1 : 0, Integer::sum);
+    counts.merge("recalls", recalled ? 1 : 0, Integer::sum);
     counts.merge("directives", advised ? 1 : 0, Integer::sum);
     counts.merge("critiques", judged ? 1 : 0, Integer::sum);
     counts.merge("summaries", summed ? 1 : 0, Integer::sum);
   }
 
-  /** What is there after a full collection. */
-  static void held() {
+  /**
+   * What is there once everything is delivered, and what ends a moment after its turn has ended, after a full collection.
+   * {@code tasks}: how many there may be, 0 where nobody knows.
+   */
+  int held(int tasks) throws Exception {
+    if (!client.flush(Scenario.PATIENCE)) {
+      throw new Unexpected("not everything was delivered");
+    }
+    long ends = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+    while (tasks > 0 && Thread.activeCount() > tasks && System.nanoTime() < ends) {
+      Thread.sleep(20);
+    }
     System.gc();
     Runtime runtime = Runtime.getRuntime();
     System.out.printf(
@@ -78,6 +90,7 @@ final class Crowd {
         "held {\"memory\": %d, \"tasks\": %d}%n",
         runtime.totalMemory() - runtime.freeMemory(),
         Thread.activeCount());
+    return tasks > 0 ? tasks : Thread.activeCount();
   }
 
   void away(JsonObject given) throws Exception {

@@ -5,6 +5,7 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.google.gson.JsonPrimitive;
 import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.Message;
 import dev.sidemirror.client.AgentTurn;
 import dev.sidemirror.client.Events;
 import dev.sidemirror.client.Sidemirror;
@@ -14,6 +15,7 @@ import dev.sidemirror.v1.TaskOutcome;
 import dev.sidemirror.v1.TurnDirective;
 import dev.sidemirror.v1.TurnEvent;
 import dev.sidemirror.v1.TurnStarted;
+import io.grpc.MethodDescriptor;
 import io.grpc.StatusRuntimeException;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -28,8 +30,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.LinkedBlockingQueue;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -44,14 +48,15 @@ public final class Scenario {
   private final Map<String, String> variables = new HashMap<>();
   private final Map<String, AgentTurn> turns = new HashMap<>();
 
-  /** What turns work towards, where they know it from their beginning. */
-  private final Map<String, ReportGoalRequest> goals = new HashMap<>();
-
   private final Map<String, List<JsonElement>> directives = new HashMap<>();
-  private final BlockingQueue<String> refusals = new LinkedBlockingQueue<>();
+  private final List<String> refusals = new CopyOnWriteArrayList<>();
+  private final Times times = new Times();
   private final AtomicInteger told = new AtomicInteger();
   private final BufferedReader stdin = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
   private Sidemirror client;
+
+  /** Threads at the first {@code held}. */
+  private int tasks;
 
   private Scenario(JsonObject variables) {
     variables.entrySet().forEach(each -> this.variables.put(each.getKey(), each.getValue().getAsString()));
@@ -79,6 +84,7 @@ public final class Scenario {
     if (runner.client != null) {
       runner.client.close();
     }
+    runner.times.print();
     System.out.println("passed " + passed);
   }
 
@@ -94,7 +100,7 @@ public final class Scenario {
     } else if (step.has("many")) {
       new Crowd(this, client, told).many(step.getAsJsonObject("many"));
     } else if (step.has("held")) {
-      Crowd.held();
+      tasks = new Crowd(this, client, told).held(tasks);
     } else if (step.has("close")) {
       Undelivered left = client.close(Duration.ZERO);
       JsonObject found = new JsonObject();
@@ -110,7 +116,7 @@ public final class Scenario {
       }
       Matching.check(step.get("text"), new JsonPrimitive(Sidemirror.adviceText(said)));
     } else if (step.has("refused")) {
-      awaitRefusal(Matching.text(step, "refused"));
+      awaitRefusal(step);
     } else {
       call(step);
     }
@@ -131,6 +137,10 @@ public final class Scenario {
     }
     if (given.has("ca_file")) {
       builder.caFile(Path.of(Matching.text(given, "ca_file")));
+    }
+    if (given.has("client_certificate_file")) {
+      builder.clientCertificate(
+          Path.of(Matching.text(given, "client_certificate_file")), Path.of(Matching.text(given, "client_key_file")));
     }
     if (given.has("tls")) {
       builder.tls(given.get("tls").getAsBoolean());
@@ -159,10 +169,15 @@ public final class Scenario {
     throw new Unexpected("not refused");
   }
 
-  private void awaitRefusal(String word) throws Exception {
-    String why = refusals.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS);
-    if (why == null || !why.contains(word) || told.get() > 0) {
-      throw new Unexpected("told " + why + ", and " + told + " times that the sidecar is away");
+  private void awaitRefusal(JsonObject step) throws Exception {
+    String word = Matching.text(step, "refused");
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    while (refusals.stream().noneMatch(why -> why.contains(word)) && System.nanoTime() < end) {
+      Thread.sleep(10);
+    }
+    boolean isSo = refusals.stream().anyMatch(why -> why.contains(word)) && told.get() == 0;
+    if (!isSo || (step.has("times") && step.get("times").getAsInt() != refusals.size())) {
+      throw new Unexpected("told " + refusals + ", and " + told + " times that the sidecar is away");
     }
   }
 
@@ -184,8 +199,8 @@ public final class Scenario {
   // --- calls -----------------------------------------------------------------------------------------------------------
 
   private void call(JsonObject step) throws Exception {
-    Calling.Answers came =
-        Calling.answers(client.channel(), step, Calling.method(Matching.text(step, "call")));
+    MethodDescriptor<Message, Message> method = Calling.method(Matching.text(step, "call"));
+    Calling.Answers came = times.of(step, () -> Calling.answers(client.channel(), step, method));
     if (!came.status().isOk() || step.has("error")) {
       Calling.checkError(step, came);
       return;
@@ -214,16 +229,17 @@ public final class Scenario {
     switch (Matching.text(step, "turn")) {
       case "begin" -> {
         TurnStarted started = Matching.parsed(step.get("started"), TurnStarted.newBuilder()).build();
-        turns.put(name, client.beginTurn(Matching.text(step, "turn_id"), Matching.text(step, "agent"), started));
+        String agent = Matching.text(step, "agent");
+        turns.put(name, client.beginTurn(Matching.text(step, "turn_id"), agent, started, goal(step)));
         directives.put(name, new ArrayList<>());
-        goals.put(name, goal(step));
       }
       case "report" -> {
         JsonArray events = step.has("events") ? step.getAsJsonArray("events") : new JsonArray();
-        int times = step.has("times") ? step.get("times").getAsInt() : 1;
-        for (int time = 0; time < times; time++) {
-          for (JsonElement event : events) {
-            turn.report(Matching.parsed(event, TurnEvent.newBuilder()).build());
+        int count = step.has("times") ? step.get("times").getAsInt() : 1;
+        for (int time = 0; time < count; time++) {
+          for (JsonElement given : events) {
+            TurnEvent event = Matching.parsed(given, TurnEvent.newBuilder()).build();
+            times.of(step, () -> turn.report(event));
           }
         }
         if (step.has("text_bytes")) {
@@ -245,7 +261,8 @@ public final class Scenario {
           Objects.requireNonNull(turn);
         }
       }
-      case "fail" -> fail(turn, goals.get(name));
+      case "fail" -> fail(turn, new IllegalStateException("an agent's own"));
+      case "cancel" -> fail(turn, new CancellationException("an agent's own"));
       case "error" -> awaitError(turn, step);
       case "await" -> await(name, step.get("expect"));
       default -> ask(turn, step);
@@ -260,39 +277,24 @@ public final class Scenario {
     return step.has("goal") ? Matching.parsed(step.get("goal"), ReportGoalRequest.newBuilder()).build() : null;
   }
 
-  private static void fail(AgentTurn turn, ReportGoalRequest goal) throws Unexpected {
+  private static void fail(AgentTurn turn, RuntimeException own) throws Unexpected {
     try {
       turn.run(
-          goal,
           in -> {
-            throw new IllegalStateException("an agent's own");
+            throw own;
           });
-    } catch (IllegalStateException own) {
-      return;
+    } catch (RuntimeException thrown) {
+      if (thrown == own) {
+        return;
+      }
     }
     throw new Unexpected("the exception is gone");
   }
 
   /** What the helper gives for a step. */
-  private static void ask(AgentTurn turn, JsonObject step) throws Unexpected {
-    boolean timed = step.has("timeout_ms");
-    Duration atMost = timeout(step);
+  private void ask(AgentTurn turn, JsonObject step) throws Exception {
     long began = System.nanoTime();
-    JsonElement answer =
-        switch (Matching.text(step, "turn")) {
-          case "plan" -> turn.plan(atMost).map(Matching::plain).orElse(JsonNull.INSTANCE);
-          case "summary" -> turn.summary(atMost).map(Matching::plain).orElse(JsonNull.INSTANCE);
-          case "recall" -> turn.recall().map(Matching::plain).orElse(JsonNull.INSTANCE);
-          case "advice" -> list(timed ? turn.advice(atMost) : turn.advice());
-          case "critique" -> {
-            String text = Matching.text(step, "text");
-            String question = Matching.text(step, "user_message");
-            yield (timed ? turn.critique(text, question, atMost) : turn.critique(text))
-                .map(Matching::plain)
-                .orElse(JsonNull.INSTANCE);
-          }
-          default -> throw new Unexpected("an unknown step " + step);
-        };
+    JsonElement answer = plain(times.of(step, asking(turn, step)));
     long tookMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began);
     Matching.check(step.get("expect"), answer);
     if (answer.isJsonArray() && answer.getAsJsonArray().size() != step.getAsJsonArray("expect").size()) {
@@ -303,9 +305,35 @@ public final class Scenario {
     }
   }
 
-  private static JsonArray list(List<TurnDirective> directives) {
+  /** What gives the answer: a message where there is one, directives, or a text. */
+  private static Callable<?> asking(AgentTurn turn, JsonObject step) throws Unexpected {
+    boolean limited = step.has("timeout_ms");
+    Duration atMost = timeout(step);
+    String text = Matching.text(step, "text");
+    String question = Matching.text(step, "user_message");
+    String again = Matching.text(step, "again");
+    return switch (Matching.text(step, "turn")) {
+      case "plan" -> () -> turn.plan(atMost);
+      case "summary" -> () -> turn.summary(atMost);
+      case "recall" -> () -> limited ? turn.recall(atMost) : turn.recall();
+      case "advice" -> () -> limited ? turn.advice(atMost) : turn.advice();
+      case "critique" -> () -> limited ? turn.critique(text, question, atMost) : turn.critique(text);
+      case "revised" -> () ->
+          limited ? turn.revised(text, prompt -> again, question, atMost) : turn.revised(text, prompt -> again);
+      default -> throw new Unexpected("an unknown step " + step);
+    };
+  }
+
+  /** In protobuf's JSON. */
+  private static JsonElement plain(Object answer) {
+    if (answer instanceof Optional<?> there) {
+      return there.map(each -> Matching.plain((Message) each)).orElse(JsonNull.INSTANCE);
+    }
+    if (answer instanceof String text) {
+      return new JsonPrimitive(text);
+    }
     JsonArray list = new JsonArray();
-    directives.forEach(each -> list.add(Matching.plain(each)));
+    ((List<?>) answer).forEach(each -> list.add(Matching.plain((Message) each)));
     return list;
   }
 

@@ -11,7 +11,8 @@ from sidemirror_server.models.adapters.rules.pointing.texts import name_words, s
 
 # Past participles, and the words of calls that do it, one action a line. Chosen here, by hand.
 _ACTIONS_TEXT = """
-sent emailed mailed messaged notified texted alerted informed forwarded replied pinged|send sent email mail \
+sent emailed mailed messaged notified texted alerted informed told forwarded replied pinged gone-out \
+went-out|send sent email mail \
 message notify notification sms slack post reply publish alert text chat forward webhook invite share
 refunded reimbursed credited|refund reimburse credit return cancel void reverse payment
 booked reserved|book reserve reservation booking create schedule order add
@@ -36,16 +37,17 @@ fixed patched resolved|fix patch write edit update replace apply sed commit reso
 modify change str merge
 created opened filed submitted logged raised registered added|create open file submit log add insert new post \
 write make register raise put generate mkdir touch touch issue book init
-saved stored exported backed archived dumped copied|save store write export put create backup dump snapshot \
+saved stored exported backed archived copied|save store write export put create backup dump snapshot \
 archive copy download commit set update record insert upload
 assigned|assign update set reassign add create change
 approved rejected|approve reject update set review merge status
+dumped|dump backup pg_dump snapshot export copy save
 moved relocated|move mv rename relocate update transfer reschedule set modify change rebook patch
 scaled raised lowered increased decreased reduced extended renewed|scale raise lower increase decrease reduce \
 extend renew set update patch resize change modify replica
 labelled labeled tagged flagged marked|label tag flag mark update add set edit patch
 posted|post send publish create comment reply message chat
-called phoned contacted asked consulted|call phone contact ask dial message send email consult
+phoned contacted asked consulted|call phone contact ask dial message send email consult
 blocked unblocked muted granted waived applied|block unblock mute grant waive apply update set patch add \
 migrate run execute migration
 rebased|rebase
@@ -63,24 +65,27 @@ verify terminal validate jest benchmark build lint query sql
 _ACTIONS: dict[str, tuple[str, frozenset[str]]] = {}
 for _line in _ACTIONS_TEXT.strip().splitlines():
     _said, _does = _line.split("|")
-    for _participle in _said.split():
+    for _participle in (word.replace("-", " ") for word in _said.split()):
         _ACTIONS[_participle] = _participle, frozenset(map(stem, _does.split())) | {stem(_participle)}
 _PARTICIPLES = "|".join(sorted(_ACTIONS, key=len, reverse=True))
 _SAYS_DONE = re.compile(
     r"\b(?:(?P<own>I(?:['’]ve| have)?|we(?:['’]ve| have)?)(?: (?:just|also|now|already|successfully|then|"
     r"went ahead and|immediately|"
-    r"manually|automatically|both|since|gone ahead and)){0,3}|(?P<passive>(?:has|have)(?: (?:just|also|now|"
+    r"manually|automatically|both|since|gone ahead and)){0,3}|(?P<passive>(?:has|have)(?= gone out)|(?:has|"
+    r"have)(?: (?:just|also|now|"
     r"successfully|both|all|already))? been|was|were|(?:is|are) now|(?:is|are)(?= (?:saved|stored|sent|merged|"
     r"deployed|committed|pushed|uploaded|exported|deleted|attached)\b))"
     r"(?: (?:successfully|also|now|just|fully|automatically|already))?|(?P<bare>^|\band|,|[.:;✅-]))"
-    r"[ *]{0,3}(?P<verb>" + _PARTICIPLES + r")\b(?! (?:to (?:be|find|see|learn)|by\b|from you))",
+    r"[ *]{0,3}(?P<verb>"
+    + _PARTICIPLES
+    + r")\b(?! (?:to (?:be|find|see|learn)|by\b|from you|you\b(?= (?:that|about|what|how|before|earlier))))",
     re.IGNORECASE,
 )
 # These write an answer as well as a file: they count only before something that lies outside of the answer.
 _WRITES = word_set(
     "created added opened filed submitted logged registered updated changed modified adjusted edited "
     "corrected replaced fixed patched resolved saved stored started stopped tested ran executed "
-    "loaded inserted turned informed shipped returned attached ordered closed rolled"
+    "loaded inserted turned shipped returned attached ordered closed rolled"
 )
 _THING = re.compile(
     r"\b(?:tickets?|issues?|events?|meetings?|accounts?|orders?|invoices?|users?|branch(?:es)?|pull "
@@ -91,7 +96,8 @@ _THING = re.compile(
     r"pods?|cluster|permissions?|tests?|suite|"
     r"documents?|sheet|spreadsheet|page|wiki|card|contacts?|leads?|entry|entries|appointments?|flights?|"
     r"passengers?|items?|payments?|"
-    r"claims?|case|request|report|folder|bucket|key|certificate|rule|firewall|policy|quota|limit|version|"
+    r"claims?|case|request|report|replacements?|columns?|notes?|messages?|reply|comments?|sheet|folder|bucket|key|"
+    r"certificate|rule|firewall|policy|quota|limit|version|"
     r"dependency|package|bug|code|function|"
     r"script|migration|deployment|release|[\w./-]{1,60}\.(?:py|js|ts|go|rs|java|md|json|ya?ml|toml|txt|csv|"
     r"sql|sh|html|css))\b",
@@ -100,7 +106,8 @@ _THING = re.compile(
 _READS = word_set(
     "get find search list read fetch query lookup check view show describe look status count calculate "
     "think retrieve cat grep "
-    "ls select inspect browse open_url web stat head tail analyze summarize"
+    "ls select inspect browse open_url web stat head tail analyze summarize draft quote preview simulate estimate "
+    "validate verify compare track extract explain"
 )
 # A call by these may do anything: what it does is in its arguments.
 _GENERIC = word_set(
@@ -143,6 +150,8 @@ def _claims_in(text: str) -> Iterator[ClaimedDeed]:
             continue
         if match["bare"] is not None and not _own_before(text, match.start()):
             continue
+        if re.search(r"\b(?:that|which|who)$", text[: match.start()].rstrip()) or _AUTOMATIC.search(text):
+            continue
         if not own and match["passive"].casefold() in {"was", "were"} and "successfully" not in match[0]:
             continue
         things = text[max(0, match.start() - 60) : match.start()] if not own else text[match.end() : match.end() + 60]
@@ -168,9 +177,19 @@ def has_failed(call: PastCall) -> bool:
     return any(state in _BAD_VALUES for state in states) or bool(data.get("error"))
 
 
+# What systems send by themselves.
+_AUTOMATIC = re.compile(r"\b(?:confirmations?|receipts?|e-?tickets?|automatically|instructions)\b", re.IGNORECASE)
+_PAGES = frozenset(map(stem, word_set("page url file link site doc document")))
+_CHECKS_IN = re.compile(r"check[_ -]?(?:in|out)(?![a-z])", re.IGNORECASE)
+
+
 def only_reads(call: PastCall) -> bool:
     """Whether a call, by its name, changes nothing."""
     names = name_words(call.name)
+    if _CHECKS_IN.search(call.name):
+        return False
+    if names[:1] == ("open",) and names[-1] in _PAGES:
+        return True
     return bool(names) and (names[0] in _READ_STEMS or (names[-1] in _READ_STEMS and not set(names) & _GENERIC_STEMS))
 
 

@@ -4,18 +4,12 @@ from collections.abc import Callable, Iterator, Mapping
 
 from sidemirror_server.models.adapters.rules.pointing.destructive import destructive
 from sidemirror_server.models.adapters.rules.pointing.done import done
-from sidemirror_server.models.adapters.rules.pointing.failed_calls import failed_calls
-from sidemirror_server.models.adapters.rules.pointing.identities import identities
-from sidemirror_server.models.adapters.rules.pointing.labels import labels
-from sidemirror_server.models.adapters.rules.pointing.mixed_rows import mixed_rows
+from sidemirror_server.models.adapters.rules.pointing.failures import failures
 from sidemirror_server.models.adapters.rules.pointing.near_numbers import near_numbers
-from sidemirror_server.models.adapters.rules.pointing.order import order
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
-from sidemirror_server.models.adapters.rules.pointing.rows import rows
+from sidemirror_server.models.adapters.rules.pointing.states import states
 from sidemirror_server.models.adapters.rules.pointing.sums import sums
-from sidemirror_server.models.adapters.rules.pointing.tests_run import tests_run
-from sidemirror_server.models.adapters.rules.pointing.totals import totals
 from sidemirror_server.models.adapters.rules.pointing.units import units
 from sidemirror_server.models.adapters.rules.pointing.weekdays import weekdays
 from sidemirror_server.models.evidence import Evidence
@@ -27,16 +21,10 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "sums": sums,
     "units": units,
     "near_numbers": near_numbers,
-    "rows": rows,
-    "mixed_rows": mixed_rows,
-    "labels": labels,
-    "totals": totals,
     "weekdays": weekdays,
-    "order": order,
-    "tests_run": tests_run,
-    "failed_calls": failed_calls,
+    "states": states,
+    "failures": failures,
     "done": done,
-    "identities": identities,
     "destructive": destructive,
 }
 

@@ -1,9 +1,12 @@
 """An answer beside its record, read once: what mechanisms share."""
 
+import itertools
 import re
+from collections.abc import Sequence
 from functools import cached_property
 
-from sidemirror_server.models.adapters.rules.pointing.record import DataField, Item, Record
+from sidemirror_server.models.adapters.rules.pointing.facts import Facts, aligned
+from sidemirror_server.models.adapters.rules.pointing.record import Record
 from sidemirror_server.models.adapters.rules.pointing.texts import (
     Figure,
     Spoken,
@@ -14,23 +17,22 @@ from sidemirror_server.models.adapters.rules.pointing.texts import (
 from sidemirror_server.models.evidence import Evidence
 
 # In code points. What stands before a claim and may name what it is about.
-_ABOUT_CHARS = 300
+_ABOUT_CHARS, _LINE_CHARS = 300, 300
 # Of an answer this much is read, and so many of its sentences: a rule looks at each sentence beside each field.
 _READ_CHARS, _MOST_SENTENCES = 16_000, 60
 # What makes a sentence say something else than that it is so. Chosen here.
-_UNREAL = re.compile(
-    r"\b(?:if|would|could|should|might|(?-i:may)|can|cannot|can['’]t|unless|once|before|when|whether|"
-    r"instead|rather|expected|"
-    r"estimated|assum\w{1,6}|planned|hypothetical\w{0,2}|suppose|e\.g|for example|such as|target|goal|limit|let me|"
-    r"please|would you|do you|shall)\b",
-    re.IGNORECASE,
-)
-_NOT = re.compile(r"\b(?:not|no|never|none|without|neither|nor|cannot|\w{2,7}n['’]t)\b", re.IGNORECASE)
 _ABOUT = re.compile(
     r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|over|more than|at least|at most|up to|"
     r"less than|fewer "
     r"than|under|below|above|between|within|or so|some|\d to|than|every|ending in|ending with|ext\.?|"
     r"extension|#|~|≈|≥|≤|>|<|[-–—])[ \t]*$",
+    re.IGNORECASE,
+)
+_UNREAL = re.compile(
+    r"\b(?:if|would|could|should|might|(?-i:may)|can|cannot|can['’]t|unless|once|before|when|whether|"
+    r"instead|rather|expected|"
+    r"estimated|assum\w{1,6}|planned|hypothetical\w{0,2}|suppose|e\.g|for example|such as|target|goal|limit|let me|"
+    r"please|would you|do you|shall)\b",
     re.IGNORECASE,
 )
 
@@ -39,7 +41,8 @@ class Reading:
     """One answer and its record."""
 
     def __init__(self, evidence: Evidence, answer: str) -> None:
-        self.answer = answer[:_READ_CHARS]
+        # Some agents write the two signs of an escaped line break: as long as one that is written with a space.
+        self.answer = answer[:_READ_CHARS].replace("\\n", " \n")
         self.record = Record(evidence)
 
     @cached_property
@@ -56,20 +59,44 @@ class Reading:
         return frozenset(number.value for number in numbers(self.answer, spelled=True))
 
     @cached_property
-    def requested(self) -> frozenset[float]:
-        """Every number that the request has."""
-        return frozenset(number.value for number in numbers(self.record.request, spelled=True))
+    def said_in_order(self) -> list[float]:
+        """The numbers of the answer, as they stand."""
+        return [number.value for number in numbers(self.answer)]
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What is on record, as rows."""
+        return Facts(self.record)
 
     def quote_of(self, value: float) -> str:
         """The record's words for a number: its field, else its line; empty if it is not there."""
         for field in self.record.fields:
             if field.value == value:
                 return field.quote
-        for call in self.record.calls:
-            for line in call.text.splitlines():
-                if len(line) < 300 and any(number.value == value for number in numbers(line)):
-                    return line.strip()
+        for text, figures in self.record.figures[1:]:
+            for number in figures:
+                if number.value == value:
+                    begin = text.rfind("\n", 0, number.start) + 1
+                    end = text.find("\n", number.end)
+                    line = text[begin : end if end > 0 else len(text)].strip()
+                    return line if len(line) < _LINE_CHARS else number.text
         return ""
+
+    def quote_of_all(self, values: Sequence[float]) -> str:
+        """The record's lines from the first of these values that it has to the last; the line of one if they stand far
+        from each other, and nothing if it has none."""
+        best: tuple[int, str] = (0, "")
+        for text, figures in self.record.figures[1:]:
+            found = [one for one in figures if abs(one.value) in values and abs(one.value) > 1]
+            if "\n" in text.strip() and found:
+                begin = text.rfind("\n", 0, found[0].start) + 1
+                end = text.find("\n", found[-1].end)
+                block = text[begin : end if end > 0 else len(text)].strip()
+                if len(block) < _LINE_CHARS:
+                    best = max(best, (len({one.value for one in found}), block), key=lambda one: one[0])
+        if best[1]:
+            return best[1]
+        return next((quote for value in values if (quote := self.quote_of(value) or self.quote_of(-value))), "")
 
     def knows(self, number: Figure) -> bool:
         """Whether the number stands on record: as it is, rounded, or in another unit."""
@@ -96,7 +123,9 @@ class Reading:
                 return True
             if number.unit == "%" and any(same(one / two * 100, value, number.places) for two in known[:60]):
                 return True
-        return any(same(total, value) for total in self._sums)
+        return any(
+            same(total / scale, value / scale, number.places) for total in self._sums for scale in _scales(number)
+        )
 
     def can_be(self, number: Figure) -> bool:
         """Whether the number stands on record, or two numbers come to it."""
@@ -104,39 +133,34 @@ class Reading:
 
     @cached_property
     def _sums(self) -> list[float]:
-        by_key: dict[tuple[tuple[str, ...], str], float] = {}
-        for field in self.record.fields:
-            if isinstance(field.value, float):
-                place = (field.item.path, field.key)
-                by_key[place] = by_key.get(place, 0.0) + field.value
-        return list(by_key.values())
+        """Of each column of the record its sum, its mean and how far it reaches, and how many rows it has."""
+        columns: dict[tuple[object, str], list[float]] = {}
+        for row in self.facts.rows:
+            for cell in row.cells:
+                for _, value in cell.values:
+                    if isinstance(value, float):
+                        columns.setdefault((row.group, cell.key), []).append(value)
+                        for word in row.words & self.words:
+                            columns.setdefault((row.group, f"{cell.key}\0{word}"), []).append(value)
+        found = []
+        for values in columns.values():
+            found += [sum(values), sum(values) / len(values), max(values) - min(values), float(len(values))]
+            found += [one + two for one, two in itertools.pairwise(values)]
+            found += [*itertools.accumulate(values), *itertools.accumulate(reversed(values))]
+        return found
 
-    def about(self, sentence: Spoken, fields: list[DataField]) -> list[DataField]:
-        """Those of the fields whose item the sentence names; else those whose item is named shortly before; else all.
-        A name counts only if not all of the fields' items have it."""
-        for text in (sentence.text, self.answer[max(0, sentence.start - _ABOUT_CHARS) : sentence.start]):
-            folded = text.casefold()
-            named = [field for field in fields if self._is_named(field.item, fields, folded)]
-            if named:
-                return named
-        return fields
-
-    def _is_named(self, item: Item, fields: list[DataField], folded: str) -> bool:
-        up: Item | None = item
-        while up is not None:
-            for name in up.names:
-                if name in folded and not all(_has(other.item, name) for other in fields):
-                    return True
-            up = up.parent
-        return False
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """What the answer can be aligned by."""
+        return aligned(self.answer)
 
 
-def _has(item: Item | None, name: str) -> bool:
-    while item is not None:
-        if name in item.names:
-            return True
-        item = item.parent
-    return False
+def _scales(number: Figure) -> tuple[float, ...]:
+    """What the number is told in: `4.40M` in millions. `4880 m` are metres: a number of millions is at least one."""
+    by = {"m": 1e6, "million": 1e6, "mn": 1e6, "k": 1e3, "thousand": 1e3, "bn": 1e9, "billion": 1e9}.get(
+        number.unit, 1.0
+    )
+    return (1.0, by) if 1.0 < by <= number.value else (1.0,)
 
 
 def is_hedged(sentence: Spoken, start: int) -> bool:
@@ -147,8 +171,3 @@ def is_hedged(sentence: Spoken, start: int) -> bool:
 def is_unreal(text: str) -> bool:
     """Whether a text speaks of what could be, or asks, rather than of what is."""
     return _UNREAL.search(text) is not None
-
-
-def is_denied(text: str) -> bool:
-    """Whether a text denies something."""
-    return _NOT.search(text) is not None

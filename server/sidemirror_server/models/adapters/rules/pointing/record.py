@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from sidemirror_server.models.adapters.rules.pointing.texts import name_words
+from sidemirror_server.models.adapters.rules.pointing.texts import Figure, name_words, numbers
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 
 # Only this much of a result is read, and of all results together: longer ones are documents. In code points.
@@ -27,6 +27,7 @@ _LINE = re.compile(
 _PAIR = re.compile(r"(?<![\w.])(?P<key>[A-Za-z_]\w{0,40})=(?P<value>\"[^\"\n]{0,80}\"|[^\s,;)\]\"]{1,80})")
 _RULE = re.compile(r"^[\s|:+=-]+$")
 
+_KEYS = re.compile(r"\"[\w -]{1,40}\"\s?:|^[ \t]{0,8}[A-Za-z][\w ]{0,30}:", re.MULTILINE)
 _IS_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,12})?")
 
 Scalar = str | float | bool | None
@@ -96,6 +97,9 @@ class Item:
     def __init__(self, path: tuple[str, ...], call: PastCall, parent: "Item | None", *, listed: bool = False) -> None:
         self.path, self.call, self.parent, self.listed = path, call, parent, listed
         self.fields: list[DataField] = []
+        # The short texts of the lists among its values.
+        self.plain: list[str] = []
+        self.words: frozenset[str] | None = None
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -147,6 +151,22 @@ class Record:
         found = re.findall(r"\d{1,18}(?:\.\d{1,12})?", self.text)
         found += re.findall(r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,12})?", self.text)
         return frozenset(float(one.replace(",", "")) for one in found if len(one) < 20)
+
+    def value_words(self, call: PastCall) -> frozenset[str]:
+        """The stems of what a result says, without the names of its fields."""
+        if call not in self._value_words:
+            self._value_words[call] = frozenset(name_words(_KEYS.sub(" ", call.text[:20_000])))
+        return self._value_words[call]
+
+    @cached_property
+    def _value_words(self) -> dict[PastCall, frozenset[str]]:
+        return {}
+
+    @cached_property
+    def figures(self) -> list[tuple[str, list[Figure]]]:
+        """The request and each result, with the quantities in it."""
+        texts = (self.request, *(call.text for call in self.calls))
+        return [(text, list(numbers(text))) for text in texts]
 
     @cached_property
     def items(self) -> list[Item]:
@@ -224,6 +244,7 @@ def _walk(
         items.append(item)
         for key, value in data.items():
             if isinstance(value, dict | list):
+                item.plain += [one for one in value if isinstance(one, str) and len(one) <= _NAME_CHARS][:20]
                 _walk(value, (*path, key), call, item, items)
             else:
                 scalar = float(value) if isinstance(value, int) and not isinstance(value, bool) else value
@@ -273,7 +294,7 @@ def _table(text: str, call: PastCall) -> Iterator[Item]:
 
 def _rows(rows: list[tuple[str, list[str]]], call: PastCall) -> Iterator[Item]:
     header = rows[0][1]
-    if len(rows) < 2 or not all(cell and not isinstance(_scalar(cell), float) for cell in header):
+    if len(rows) < 2 or not all(cell and not cell.lstrip("$€£-+").startswith(tuple("0123456789")) for cell in header):
         return
     for line, cells in rows[1:]:
         item = Item((), call, None, listed=True)

@@ -2,7 +2,7 @@
 
 import datetime
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sidemirror_server.models.adapters.rules.arithmetic import worked_out
 from sidemirror_server.models.adapters.rules.pointing.days import days
@@ -58,6 +58,7 @@ _SUMS_UP = re.compile(
     r"combined|together|adds? up to)\b",
     re.IGNORECASE,
 )
+_NEXT_CHARS = 6
 _COMES_TO = re.compile(
     r"\b(?:comes? to|totals?|totall?ing|in all|altogether|makes|get|gets|pay|owe|costs?|is|are|sum)\b", re.IGNORECASE
 )
@@ -169,7 +170,7 @@ def _rates(reading: Reading) -> Iterator[Point]:
                 and each * count not in reading.said
                 and 0.3 < total.value / (each * count or 1) < 3
             ):
-                against = next((field.quote for field in reading.record.fields if field.value == each), "")
+                against = _operand(reading, [each, *(one.value for one in numbers(near)), *reading.said_in_order])
                 yield Point(
                     "wrong_fact", total.text, against, f"{match['each']} times {count:g} is {each * count:g}.", _FIX
                 )
@@ -184,13 +185,27 @@ def _lists(reading: Reading) -> Iterator[Point]:
         match = _SUMS_UP.search(sentence.text)
         if match is not None:
             result = next((one for one in found if one.start >= match.start()), None)
+            ahead = [one for one in found if one.start < match.start()]
+            if match["left"] is not None and result is None and ahead and match.start() - ahead[-1].end < _NEXT_CHARS:
+                result, found = ahead[-1], ahead[:-1]
             parts = [*before, *(one for one in found if one.start < match.start())]
             if result is not None and _is_off(result, parts, match["left"] is not None) and not reading.can_be(result):
-                values = {one.value for one in parts}
-                against = next((field.quote for field in reading.record.fields if field.value in values), "")
+                like = [one.value for one in parts if (one.unit, one.money) == (result.unit, result.money)]
+                against = _operand(reading, [*like, *(one.value for one in parts)])
                 reason = "The numbers before it come to another."
                 yield Point("wrong_fact", sentence.text[result.start : result.end], against, reason, _FIX)
         before = (before + found)[-8:]
+
+
+def _operand(reading: Reading, values: Sequence[float]) -> str:
+    """The record's words for the first of these values that it has, or whose factors stand in one of its rows."""
+    if found := reading.quote_of_all(values):
+        return found
+    for row in reading.facts.rows:
+        have = [number for cell in row.cells for _, number in cell.values if isinstance(number, float)]
+        if any(one * two == value for one in have for two in have for value in values if one is not two) and row.cells:
+            return row.cells[0].quote
+    return ""
 
 
 def _is_off(result: Figure, parts: list[Figure], is_left: bool) -> bool:

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-_SENTENCE_END = re.compile(r"(?<=[.!?;])\s|\n| [|•] ")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?;])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bMrs\.)(?<!\bNo\.)(?<!\be\.g\.)(?<!\bi\.e\.)\s|\n| [|•] "
+)
 _WORD = re.compile(r"[^\W_]+")
 _STOP_TEXT = (
     "a an and are as at be been by for from has have had he her his i if in into is it its me my not of "
@@ -34,9 +36,9 @@ _NO_QUANTITY = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(
-    r"(?<![\w.,])(?P<sign>[-−])?(?P<money>[$€£¥] ?)?(?P<digits>\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,10})?|"
+    r"(?<![\w.,])(?P<sign>[-−])?(?P<money>(?:US)?[$€£¥] ?)?(?P<digits>\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,10})?|"
     r"\d{1,15}(?:\.\d{1,10})?)"
-    r"(?![\d])(?:[ \u00a0-]?(?P<unit>%|°[CF]|[A-Za-zµ€£$]{1,15})(?![\w]))?"
+    r"(?![\d])(?:(?:[ \u00a0]{0,3}|-)(?P<unit>%|°[CF]|[A-Za-zµ€£$]{1,15})(?![\w]))?"
 )
 _TOKEN = re.compile(
     r"\b\d{1,2}:\d{2}\b|\b\d{4}-\d{2}-\d{2}\b|[\w./@-]{0,60}(?:[A-Za-z][\w./@-]{0,4}\d|"

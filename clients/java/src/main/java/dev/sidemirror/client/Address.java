@@ -20,7 +20,8 @@ record Address(String target, boolean tls) {
   private static final Pattern LOOPBACK = Pattern.compile("127(\\.(25[0-5]|2[0-4]\\d|1?\\d?\\d)){3}");
 
   /**
-   * Throws IllegalArgumentException for what is no address, and when a token would go to another machine in the clear.
+   * Throws IllegalArgumentException for what is no address, TokenInTheClearException when a token would go to another
+   * machine in the clear.
    */
   static Address of(String given, boolean tls, boolean hasToken) {
     String bare = withoutSlashes(given);
@@ -41,11 +42,7 @@ record Address(String target, boolean tls) {
               + ", https://host, https://host:port or unix:/path is expected");
     }
     if (hasToken && !secure && !isLoopback(target)) {
-      throw new IllegalArgumentException(
-          "the token of SIDEMIRROR_TOKEN_FILE does not go to "
-              + target
-              + " without TLS: write https:// before the address, or set tls(true), or name the authority's file in"
-              + " SIDEMIRROR_CA_FILE");
+      throw new TokenInTheClearException(target);
     }
     return new Address(target, secure);
   }

@@ -21,6 +21,7 @@ import io.grpc.StatusRuntimeException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -30,8 +31,7 @@ import java.util.concurrent.TimeUnit;
  * <p>Made by {@link Sidemirror#beginTurn}. Safe for use by many threads. A resource of a {@code try}: one that is left
  * without {@link #finish(TaskOutcome)} ends without an outcome, which teaches nothing. {@link #run} also sees an exception.
  */
-@SuppressWarnings("deprecation") // the name that it had
-public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
+public final class AgentTurn implements AutoCloseable {
   private static final Duration PLAN = Duration.ofSeconds(1);
   private static final Duration RECALL = Duration.ofSeconds(2);
   private static final Duration ADVICE = Duration.ofSeconds(1);
@@ -186,8 +186,9 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
 
   /**
    * Does something in the turn, which it ends if it is not finished by then: as ERROR when an exception is thrown, else
-   * without an outcome. A {@code try} with the turn as its resource cannot tell one from the other. The goal that the turn
-   * began with is reported with its outcome, also when that is ERROR.
+   * without an outcome. A {@code try} with the turn as its resource cannot tell one from the other. {@link
+   * CancellationException} and {@link InterruptedException} say that nobody wants the work any more, and nothing of the work:
+   * then there is no outcome. The goal that the turn began with is reported with its outcome, also when that is ERROR.
    *
    * @param <T> what comes of it
    * @param <E> what it may throw
@@ -218,7 +219,8 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
       if (towards != null && towards.getError().isEmpty()) {
         goal = towards.toBuilder().setError(thrown.toString()).build();
       }
-      leave(TaskOutcome.TASK_OUTCOME_ERROR);
+      boolean isCancelled = thrown instanceof CancellationException || thrown instanceof InterruptedException;
+      leave(isCancelled ? TaskOutcome.TASK_OUTCOME_UNSPECIFIED : TaskOutcome.TASK_OUTCOME_ERROR);
       throw thrown;
     } finally {
       leave(outcome);
@@ -238,10 +240,26 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
    * @throws E what the work throws
    */
   public <T, E extends Exception> T run(ReportGoalRequest goal, Work<T, E> work) throws E {
+    return run(goal, work, TaskOutcome.TASK_OUTCOME_UNSPECIFIED);
+  }
+
+  /**
+   * Does something in the turn, as {@link #run(ReportGoalRequest, Work)} does, and ends it with an outcome, as {@link #run(Work,
+   * TaskOutcome)} does.
+   *
+   * @param <T> what comes of it
+   * @param <E> what it may throw
+   * @param goal what the turn works towards; null for what the turn began with
+   * @param work what the agent does
+   * @param outcome what becomes of the turn when the work returns
+   * @return what comes of it
+   * @throws E what the work throws
+   */
+  public <T, E extends Exception> T run(ReportGoalRequest goal, Work<T, E> work, TaskOutcome outcome) throws E {
     if (goal != null) {
       this.goal = goal;
     }
-    return run(work);
+    return run(work, outcome);
   }
 
   // --- what the sidecar says -----------------------------------------------------------------------------------------
@@ -294,6 +312,16 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
    */
   public Optional<ContextBlock> recall() {
     return recall(task, List.of(), 0, RECALL);
+  }
+
+  /**
+   * The lessons for the turn's task: five at most.
+   *
+   * @param atMost how long to wait
+   * @return the lessons, as {@link #recall(String, List, int, Duration)} gives them
+   */
+  public Optional<ContextBlock> recall(Duration atMost) {
+    return recall(task, List.of(), 0, atMost);
   }
 
   /**

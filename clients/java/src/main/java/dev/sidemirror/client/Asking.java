@@ -15,8 +15,8 @@ import java.util.concurrent.TimeoutException;
  * and grpc-java itself tries only once more.
  */
 final class Asking {
-  /** Calls at once, with those of reports. The sidecar takes 100 on a connection. */
-  private static final int CALLS = 90;
+  /** Calls at once, with those of reports. */
+  private static final int CALLS = Places.AT_ONCE;
 
   /** Of them those that agents wait for, so that reports go on beside many of these. */
   private static final int AWAITED = 80;

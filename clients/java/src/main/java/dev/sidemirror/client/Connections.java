@@ -23,7 +23,9 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.InvalidKeyException;
 import java.util.List;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 
@@ -40,11 +42,14 @@ final class Connections implements AutoCloseable {
   private final Address address;
   private final ChannelCredentials credentials;
   private final List<ClientInterceptor> interceptors;
+  private final ScheduledExecutorService timers;
   private final boolean epoll = Epoll.isAvailable();
   private final EventLoopGroup sockets;
 
   /** Throws IOException, which names the file, when one cannot be read, IllegalArgumentException when the arguments do not go together. */
-  Connections(Sidemirror.Builder given, List<ClientInterceptor> interceptors) throws IOException {
+  Connections(Sidemirror.Builder given, List<ClientInterceptor> interceptors, ScheduledExecutorService timers)
+      throws IOException {
+    this.timers = timers;
     address = Address.of(given.address, given.tls || given.caFile != null, given.tokenFile != null);
     credentials = address.tls() ? tls(given) : InsecureChannelCredentials.create();
     this.interceptors = interceptors;
@@ -69,9 +74,14 @@ final class Connections implements AutoCloseable {
       tls.trustManager(read(given.caFile, "SIDEMIRROR_CA_FILE, or caFile()"));
     }
     if (certificate != null) {
-      tls.keyManager(
-          read(certificate, "SIDEMIRROR_CLIENT_CERTIFICATE_FILE, or clientCertificate()"),
-          read(given.keyFile, "SIDEMIRROR_CLIENT_KEY_FILE, or clientCertificate()"));
+      String from = "SIDEMIRROR_CLIENT_KEY_FILE, or clientCertificate()";
+      try (InputStream key = read(given.keyFile, from)) {
+        tls.keyManager(
+            read(certificate, "SIDEMIRROR_CLIENT_CERTIFICATE_FILE, or clientCertificate()"),
+            new ByteArrayInputStream(Keys.pkcs8(key.readAllBytes())));
+      } catch (InvalidKeyException why) {
+        throw new IllegalArgumentException("the file " + given.keyFile + " (" + from + ") holds no key: " + why, why);
+      }
     }
     return tls.build();
   }
@@ -90,8 +100,11 @@ final class Connections implements AutoCloseable {
     return address.target();
   }
 
-  /** A connection of its own, opened when it is first used. {@code retries}: unary calls are tried again. */
-  Connection make(boolean retries) {
+  /**
+   * A connection of its own, opened when it is first used. {@code forStubs}: unary calls are tried again, and wait for a
+   * place.
+   */
+  Connection make(boolean forStubs) {
     NettyChannelBuilder builder;
     if (address.isUnix()) {
       builder =
@@ -106,7 +119,7 @@ final class Connections implements AutoCloseable {
       String target = address.target().replace("[", "%5B").replace("]", "%5D");
       builder = NettyChannelBuilder.forTarget("dns:///" + target, credentials);
     }
-    if (retries) {
+    if (forStubs) {
       builder.defaultServiceConfig(Calls.serviceConfig());
     }
     ManagedChannel managed =
@@ -117,7 +130,8 @@ final class Connections implements AutoCloseable {
             .keepAliveTimeout(20, TimeUnit.SECONDS)
             .enableRetry()
             .build();
-    return new Connection(managed, ClientInterceptors.intercept(managed, interceptors));
+    Channel bare = forStubs ? ClientInterceptors.intercept(managed, new Places(timers)) : managed;
+    return new Connection(managed, ClientInterceptors.intercept(bare, interceptors));
   }
 
   /** Ends what connections share. They are closed by whoever made them. */

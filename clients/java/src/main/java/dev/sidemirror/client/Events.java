@@ -38,6 +38,35 @@ public final class Events {
   }
 
   /**
+   * The last tool that was called has failed with an exception.
+   *
+   * @param thrown the exception, of which its name and message are the result
+   * @return the event
+   */
+  public static TurnEvent toolReturned(Throwable thrown) {
+    return toolReturned(thrown.toString(), true);
+  }
+
+  /**
+   * The event as one of a call that overlaps with others. Without the call's id, what returns belongs to the last call that is
+   * still open.
+   *
+   * @param callId the agent's id of the call, which its result repeats
+   * @param event the event; one that is of no call stays as it is
+   * @return the event with the id
+   */
+  public static TurnEvent ofCall(String callId, TurnEvent event) {
+    TurnEvent.Builder builder = event.toBuilder();
+    switch (event.getKindCase()) {
+      case TOOL_CALLED -> builder.getToolCalledBuilder().setCallId(callId);
+      case TOOL_RETURNED -> builder.getToolReturnedBuilder().setCallId(callId);
+      case TOOL_FAILED -> builder.getToolFailedBuilder().setCallId(callId);
+      default -> {}
+    }
+    return builder.build();
+  }
+
+  /**
    * The last tool that was called never returned.
    *
    * @param error why it failed

@@ -15,6 +15,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -52,6 +53,7 @@ final class Link {
 
   private final Connections connections;
   private final ScheduledExecutorService own;
+  private final Executor telling;
   private final Consumer<Throwable> onAway;
   private final Consumer<String> onRefused;
   private final Pool pool;
@@ -65,6 +67,7 @@ final class Link {
   private final Set<Connection> probes = ConcurrentHashMap.newKeySet();
   private int reporting;
   private boolean told;
+  private boolean toldDenied;
   private boolean probing;
   private long backNs = System.nanoTime() - STEADY_NS;
   private volatile Connection forCalls;
@@ -73,11 +76,19 @@ final class Link {
   private volatile boolean refused;
   private volatile boolean closed;
 
-  /** {@code own}: a single thread. {@code onAway} and {@code onRefused} may be null: then a warning is logged. */
+  /**
+   * {@code own}: a single thread; {@code telling}: another one, for callbacks. {@code onAway} and {@code onRefused} may be
+   * null: then a warning is logged.
+   */
   Link(
-      Connections connections, ScheduledExecutorService own, Consumer<Throwable> onAway, Consumer<String> onRefused) {
+      Connections connections,
+      ScheduledExecutorService own,
+      Executor telling,
+      Consumer<Throwable> onAway,
+      Consumer<String> onRefused) {
     this.connections = connections;
     this.own = own;
+    this.telling = telling;
     this.onAway = onAway == null ? this::warn : onAway;
     this.onRefused = onRefused == null ? why -> LOG.log(Level.WARNING, why) : onRefused;
     pool = new Pool(() -> connections.make(false));
@@ -226,6 +237,7 @@ final class Link {
    */
   void answered(int outagesBefore) {
     silence.heard();
+    toldDenied = false;
     if (outagesBefore == outages && System.nanoTime() - backNs > STEADY_NS) {
       told = false;
     }
@@ -257,8 +269,12 @@ final class Link {
     }
   }
 
-  /** The token may not report a turn. */
+  /** The token may not report a turn. Of many such turns the first is told, until one is taken. */
   void denied(String turnId, Throwable why) {
+    if (toldDenied) {
+      return;
+    }
+    toldDenied = true;
     tell(
         onRefused,
         "the sidecar does not permit turn "
@@ -268,11 +284,14 @@ final class Link {
   }
 
   private <T> void tell(Consumer<T> callback, T what) {
-    try {
-      callback.accept(what);
-    } catch (Throwable theirs) { // whatever it is: thrown on from here it would end the turn's delivery
-      LOG.log(Level.WARNING, "an agent's callback has failed", theirs);
-    }
+    telling.execute(
+        () -> {
+          try {
+            callback.accept(what);
+          } catch (Throwable theirs) { // whatever it is
+            LOG.log(Level.WARNING, "an agent's callback has failed", theirs);
+          }
+        });
   }
 
   private boolean leave(int outagesBefore) {

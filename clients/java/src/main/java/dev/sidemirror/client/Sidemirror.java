@@ -1,5 +1,6 @@
 package dev.sidemirror.client;
 
+import dev.sidemirror.v1.ContextBlock;
 import dev.sidemirror.v1.ReportGoalRequest;
 import dev.sidemirror.v1.TaskOutcome;
 import dev.sidemirror.v1.ThinkLevel;
@@ -20,6 +21,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -28,7 +31,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /** The services of one sidecar on one connection, and the turns that are reported on it. Safe for many threads. */
-@SuppressWarnings("deprecation") // Turn is returned under the name that it had
 public final class Sidemirror extends Services implements AutoCloseable {
   /** Where a sidecar listens when nobody says otherwise. */
   public static final String DEFAULT_ADDRESS = "127.0.0.1:50051";
@@ -39,6 +41,10 @@ public final class Sidemirror extends Services implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("dev.sidemirror.client");
 
   private final ScheduledThreadPoolExecutor own;
+
+  /** Where the agent's callbacks run, one after the other: they may wait, and may close the client. */
+  private final ThreadPoolExecutor telling;
+
   private final Connections connections;
   private final Connections.Connection connection;
   private final Channel channel;
@@ -49,11 +55,14 @@ public final class Sidemirror extends Services implements AutoCloseable {
   private Sidemirror(Builder given) throws IOException {
     own = new ScheduledThreadPoolExecutor(1, Sidemirror::thread, new ThreadPoolExecutor.DiscardPolicy());
     own.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+    telling =
+        new ThreadPoolExecutor(
+            0, 1, 1, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), Sidemirror::thread, new ThreadPoolExecutor.DiscardPolicy());
     List<ClientInterceptor> chain = new ArrayList<>();
     chain.add(new Calls(given.deadline, given.tokenFile, given.tenantId, given.projectId));
     chain.addAll(given.interceptors);
     try {
-      connections = new Connections(given, chain);
+      connections = new Connections(given, chain, own);
     } catch (IOException | RuntimeException unusable) {
       own.shutdown();
       throw unusable;
@@ -61,7 +70,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
     connection = connections.make(true);
     channel = connection.channel();
     own.execute(new Revival(connection.managed(), own)::watch);
-    link = new Link(connections, own, given.onAway, given.onRefused);
+    link = new Link(connections, own, telling, given.onAway, given.onRefused);
     warmUp();
     if (given.flushesAtExit) {
       hook(() -> Runtime.getRuntime().addShutdownHook(atExit));
@@ -93,7 +102,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
 
   /** Loads here what would otherwise be loaded while the agent reports its first turn. */
   private void warmUp() {
-    Turn none = new Turn(link, new Losses(), Calls.newId(), "", "");
+    AgentTurn none = new AgentTurn(link, new Losses(), Calls.newId(), "", "");
     none.report(AgentTurn.beginning(none.id(), TurnStarted.newBuilder().setSessionId("").setTask("").build()));
     none.report(Events.toolCalled("", ""));
     none.take();
@@ -131,7 +140,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
    * @param started the task, the session, the prompt and how to think about it
    * @return the turn
    */
-  public Turn beginTurn(TurnStarted started) {
+  public AgentTurn beginTurn(TurnStarted started) {
     return beginTurn("", "", started);
   }
 
@@ -142,7 +151,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
    * @param level how deep to think
    * @return the turn
    */
-  public Turn beginTurn(String task, ThinkLevel level) {
+  public AgentTurn beginTurn(String task, ThinkLevel level) {
     return beginTurn(task, level, null);
   }
 
@@ -156,9 +165,21 @@ public final class Sidemirror extends Services implements AutoCloseable {
    *     nothing
    * @return the turn
    */
-  public Turn beginTurn(String task, ThinkLevel level, ReportGoalRequest goal) {
+  public AgentTurn beginTurn(String task, ThinkLevel level, ReportGoalRequest goal) {
     ThinkingConfig.Builder config = ThinkingConfig.newBuilder().setLevel(level);
     return begin("", "", TurnStarted.newBuilder().setTask(task).setConfig(config).build(), goal);
+  }
+
+  /**
+   * Begins a turn of the agent, as {@link #beginTurn(TurnStarted)} does, and reports its goal, as {@link #beginTurn(String,
+   * ThinkLevel, ReportGoalRequest)} does.
+   *
+   * @param started the task, the session, the prompt and how to think about it
+   * @param goal what the turn works towards; null for nothing
+   * @return the turn
+   */
+  public AgentTurn beginTurn(TurnStarted started, ReportGoalRequest goal) {
+    return begin("", "", started, goal);
   }
 
   /**
@@ -169,12 +190,26 @@ public final class Sidemirror extends Services implements AutoCloseable {
    * @param started the task, the session, the prompt and how to think about it
    * @return the turn
    */
-  public Turn beginTurn(String turnId, String agent, TurnStarted started) {
+  public AgentTurn beginTurn(String turnId, String agent, TurnStarted started) {
     return begin(turnId, agent, started, null);
   }
 
-  private Turn begin(String turnId, String agent, TurnStarted started, ReportGoalRequest goal) {
-    Turn turn = new Turn(link, link.losses(), turnId.isEmpty() ? Calls.newId() : turnId, agent, started.getTask());
+  /**
+   * Begins a turn of the agent, as {@link #beginTurn(String, String, TurnStarted)} does, and reports its goal, as {@link
+   * #beginTurn(String, ThinkLevel, ReportGoalRequest)} does.
+   *
+   * @param turnId the turn's id; chosen here when it is empty
+   * @param agent which of several agents acts; may be empty
+   * @param started the task, the session, the prompt and how to think about it
+   * @param goal what the turn works towards; null for nothing
+   * @return the turn
+   */
+  public AgentTurn beginTurn(String turnId, String agent, TurnStarted started, ReportGoalRequest goal) {
+    return begin(turnId, agent, started, goal);
+  }
+
+  private AgentTurn begin(String turnId, String agent, TurnStarted started, ReportGoalRequest goal) {
+    AgentTurn turn = new AgentTurn(link, link.losses(), turnId.isEmpty() ? Calls.newId() : turnId, agent, started.getTask());
     turn.begin(started, goal);
     return turn;
   }
@@ -250,6 +285,16 @@ public final class Sidemirror extends Services implements AutoCloseable {
   }
 
   /**
+   * The text for a model of what {@link AgentTurn#recall()} gave.
+   *
+   * @param lessons the lessons
+   * @return the text; empty without lessons
+   */
+  public static String lessonsText(Optional<ContextBlock> lessons) {
+    return lessons.map(ContextBlock::getText).orElse("");
+  }
+
+  /**
    * Waits until everything reported so far is durable with the sidecar.
    *
    * @param atMost how long to wait
@@ -290,6 +335,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }
+    telling.shutdown();
     connection.close();
     connections.close();
     Undelivered left = link.losses().soFar();
@@ -432,7 +478,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
      * Told the reason when the sidecar goes away, and again only after it was back; else a warning is logged with {@link
      * System.Logger}.
      *
-     * @param told called on the client's own thread: it must not wait for anything
+     * @param told called on a thread for this alone, one call after the other; it may wait, and may close the client
      * @return this
      */
     public Builder onAway(Consumer<Throwable> told) {
@@ -444,7 +490,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
      * Told in words when the sidecar refuses the token, or there is none; else a warning is logged. What is reported waits,
      * and the token's file is read again.
      *
-     * @param told called on the client's own thread: it must not wait for anything
+     * @param told called on a thread for this alone, one call after the other; it may wait, and may close the client
      * @return this
      */
     public Builder onRefused(Consumer<String> told) {
@@ -468,8 +514,9 @@ public final class Sidemirror extends Services implements AutoCloseable {
      *
      * @return the client
      * @throws UncheckedIOException when a certificate or key cannot be read
-     * @throws IllegalArgumentException when the address is none, when a token would go to another machine in the clear, or
-     *     of a client's certificate and its key only one is there
+     * @throws TokenInTheClearException when a token would go to another machine in the clear
+     * @throws IllegalArgumentException when the address is none, or of a client's certificate and its key only one is there, or
+     *     the key is none
      * @throws UnsupportedOperationException for a Unix socket on another system than Linux and macOS
      */
     public Sidemirror connect() {

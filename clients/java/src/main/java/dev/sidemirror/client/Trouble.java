@@ -80,6 +80,8 @@ record Trouble(Kind kind, Duration pause) {
     if (isInternal(error)) {
       return new Trouble(Problem.of(error).reason().isEmpty() ? Kind.AWAY : Kind.LATER, Duration.ZERO);
     }
-    return new Trouble(isRefusedStream(error) ? Kind.LATER : Kind.AWAY, Duration.ZERO);
+    // Given up by the sidecar; with a cause it was given up here.
+    boolean givenUp = error.getStatus().getCode() == Status.Code.CANCELLED && error.getStatus().getCause() == null;
+    return new Trouble(isRefusedStream(error) || givenUp ? Kind.LATER : Kind.AWAY, Duration.ZERO);
   }
 }

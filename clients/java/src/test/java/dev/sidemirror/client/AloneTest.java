@@ -30,9 +30,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
@@ -184,6 +186,40 @@ class AloneTest {
     }
   }
 
+  /** Seen to fail, and to close only after a second, when callbacks run on the thread that looks for the sidecar. */
+  @Test
+  void aCallbackMayWaitAndMayCloseTheClient() throws InterruptedException {
+    CountDownLatch lookedFor = new CountDownLatch(1);
+    LinkedBlockingQueue<Boolean> told = new LinkedBlockingQueue<>();
+    ClientInterceptor looks =
+        new ClientInterceptor() {
+          @Override
+          public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions with, Channel next) {
+            if (method.getBareMethodName().equals("GetServerInfo")) {
+              lookedFor.countDown();
+            }
+            return next.newCall(method, with);
+          }
+        };
+    AtomicReference<Sidemirror> client = new AtomicReference<>();
+    Sidemirror.Builder builder = Sidemirror.builder().address(nobody()).intercept(looks);
+    builder.onAway(
+        why -> {
+          try {
+            told.add(lookedFor.await(10, TimeUnit.SECONDS));
+          } catch (InterruptedException interrupted) {
+            told.add(false);
+          }
+          long began = System.nanoTime();
+          client.get().close(Duration.ZERO);
+          told.add(System.nanoTime() - began < TimeUnit.SECONDS.toNanos(1));
+        });
+    client.set(builder.connect());
+    client.get().beginTurn(TurnStarted.getDefaultInstance());
+    assertEquals(true, told.poll(60, TimeUnit.SECONDS), "the client goes on while its callback waits");
+    assertEquals(true, told.poll(60, TimeUnit.SECONDS), "it is closed at once");
+  }
+
   /** Seen to fail when closing leaves the thread running. */
   @Test
   void noThreadSurvivesTheClient() throws InterruptedException {
@@ -219,6 +255,7 @@ class AloneTest {
     assertEquals(Trouble.Kind.TOKEN, Trouble.of(Status.UNAUTHENTICATED.asRuntimeException()).kind());
     Trouble later = new Trouble(Trouble.Kind.LATER, Duration.ZERO);
     assertEquals(later, Trouble.of(failed(Status.Code.INTERNAL, ErrorInfo.newBuilder().setReason("INTERNAL").build())));
+    assertEquals(later, Trouble.of(Status.CANCELLED.asRuntimeException()), "the sidecar gives the stream up");
     assertEquals(Trouble.Kind.AWAY, Trouble.of(Status.INTERNAL.asRuntimeException()).kind(), "something between");
     Status refused = Status.UNAVAILABLE.withDescription("Rst Stream with error code: REFUSED_STREAM");
     assertEquals(Trouble.Kind.LATER, Trouble.of(refused.asRuntimeException()).kind());

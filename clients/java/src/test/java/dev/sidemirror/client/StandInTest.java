@@ -10,6 +10,8 @@ import dev.sidemirror.v1.CritiqueRequest;
 import dev.sidemirror.v1.CritiqueResponse;
 import dev.sidemirror.v1.CritiqueResult;
 import dev.sidemirror.v1.CritiqueServiceGrpc;
+import dev.sidemirror.v1.GetServerInfoRequest;
+import dev.sidemirror.v1.GetServerInfoResponse;
 import dev.sidemirror.v1.GoalReflectionServiceGrpc;
 import dev.sidemirror.v1.ReflectiveMemoryServiceGrpc;
 import dev.sidemirror.v1.ReportGoalRequest;
@@ -17,14 +19,18 @@ import dev.sidemirror.v1.ReportGoalResponse;
 import dev.sidemirror.v1.ResultStatus;
 import dev.sidemirror.v1.RunTurnRequest;
 import dev.sidemirror.v1.RunTurnResponse;
+import dev.sidemirror.v1.SidecarServiceGrpc;
 import dev.sidemirror.v1.TaskOutcome;
 import dev.sidemirror.v1.ThinkLevel;
 import dev.sidemirror.v1.ThinkingServiceGrpc;
 import dev.sidemirror.v1.TurnAck;
 import dev.sidemirror.v1.TurnDirective;
+import dev.sidemirror.v1.TurnEvent;
 import dev.sidemirror.v1.TurnStarted;
 import dev.sidemirror.v1.TurnSummary;
 import io.grpc.Server;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyServerBuilder;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
@@ -32,8 +38,11 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.ConcurrentSkipListSet;
+import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -44,6 +53,11 @@ import org.junit.jupiter.api.Timeout;
 class StandInTest {
   private final ConcurrentSkipListSet<String> goals = new ConcurrentSkipListSet<>();
   private final LinkedBlockingQueue<Integer> textBytes = new LinkedBlockingQueue<>();
+  private final LinkedBlockingQueue<TaskOutcome> outcomes = new LinkedBlockingQueue<>();
+
+  /** Calls of GetServerInfo that wait for an answer. */
+  private final LinkedBlockingQueue<StreamObserver<GetServerInfoResponse>> askers = new LinkedBlockingQueue<>();
+
   private Server server;
   private Sidemirror sidemirror;
 
@@ -55,6 +69,7 @@ class StandInTest {
             .addService(new Goals())
             .addService(new Memory())
             .addService(new Critic())
+            .addService(new Info())
             .build()
             .start();
     sidemirror = Sidemirror.builder().address("127.0.0.1:" + server.getPort()).connect();
@@ -106,6 +121,10 @@ class StandInTest {
     began("finished").run(succeeds, TaskOutcome.TASK_OUTCOME_FAILURE);
     assertThrows(IllegalStateException.class, () -> began("failed").run(fails, ends));
     began("said instead").run(goal("run with", ""), succeeds);
+    TurnStarted started = TurnStarted.newBuilder().setTask("count").setSessionId("s").build();
+    assertEquals("answer", sidemirror.beginTurn(started, goal("with a session", "")).run(turn -> "answer", ends));
+    assertEquals("answer", sidemirror.beginTurn("5", "a", started, goal("named", "")).run(turn -> "answer", ends));
+    assertEquals("answer", sidemirror.beginTurn(started).run(goal("with both", ""), turn -> "answer", ends));
     began("finished with null").finish(ends, null, null);
     began("closed").close();
     assertTrue(sidemirror.flush(Duration.ofSeconds(30)));
@@ -114,12 +133,65 @@ class StandInTest {
             "failed GOAL_STATE_FAILED java.lang.IllegalStateException: no such table",
             "finished GOAL_STATE_COMPLETED ",
             "finished with null GOAL_STATE_COMPLETED ",
+            "named GOAL_STATE_COMPLETED 5 ",
             "reached GOAL_STATE_COMPLETED 1 ",
             "returned GOAL_STATE_COMPLETED ",
             "run with GOAL_STATE_COMPLETED ",
             "said GOAL_STATE_FAILED 3 mine",
-            "thrown GOAL_STATE_FAILED 2 java.lang.IllegalStateException: no such table"),
+            "thrown GOAL_STATE_FAILED 2 java.lang.IllegalStateException: no such table",
+            "with a session GOAL_STATE_COMPLETED ",
+            "with both GOAL_STATE_COMPLETED "),
         List.copyOf(goals));
+  }
+
+  /** Seen to fail, with ERROR and a goal that failed, when what cancels counts as the agent's error. */
+  @Test
+  void aTurnThatIsCancelledHasNoOutcomeAndNoGoal() {
+    TaskOutcome ends = TaskOutcome.TASK_OUTCOME_SUCCESS;
+    AgentTurn.Work<Void, RuntimeException> cancelled =
+        turn -> {
+          throw new CancellationException();
+        };
+    AgentTurn.Work<Void, InterruptedException> interrupted =
+        turn -> {
+          throw new InterruptedException();
+        };
+    AgentTurn one = began("cancelled");
+    AgentTurn other = began("interrupted");
+    assertThrows(CancellationException.class, () -> one.run(cancelled, ends));
+    assertThrows(InterruptedException.class, () -> other.run(interrupted, ends));
+    assertTrue(sidemirror.flush(Duration.ofSeconds(30)));
+    assertEquals(List.of(TaskOutcome.TASK_OUTCOME_UNSPECIFIED, TaskOutcome.TASK_OUTCOME_UNSPECIFIED), List.copyOf(outcomes));
+    assertEquals(List.of(), List.copyOf(goals));
+  }
+
+  /** Seen to fail, with 120 at once, when only calls whose answers a turn waits for wait for a place. */
+  @Test
+  void ninetyCallsOfStubsAreOnTheirWayAtOnce() throws Exception {
+    SidecarServiceGrpc.SidecarServiceFutureStub stub = SidecarServiceGrpc.newFutureStub(sidemirror.channel());
+    GetServerInfoRequest request = GetServerInfoRequest.getDefaultInstance();
+    List<Future<GetServerInfoResponse>> asked = new ArrayList<>();
+    for (int call = 0; call < 120; call++) {
+      asked.add(stub.withDeadlineAfter(60, TimeUnit.SECONDS).getServerInfo(request));
+    }
+    List<StreamObserver<GetServerInfoResponse>> held = new ArrayList<>();
+    while (held.size() < 90) {
+      held.add(askers.poll(30, TimeUnit.SECONDS));
+    }
+    StatusRuntimeException late =
+        assertThrows(
+            StatusRuntimeException.class,
+            () -> sidemirror.sidecar().withDeadlineAfter(300, TimeUnit.MILLISECONDS).getServerInfo(request));
+    assertEquals(Status.Code.DEADLINE_EXCEEDED, late.getStatus().getCode(), "the wait counts");
+    assertEquals(0, askers.size(), "of the others none has come meanwhile");
+    assertTrue(asked.remove(119).cancel(true), "one that waits is given up");
+    for (int call = 0; call < 119; call++) {
+      answer(call < 90 ? held.get(call) : askers.poll(30, TimeUnit.SECONDS), GetServerInfoResponse.getDefaultInstance());
+    }
+    for (Future<GetServerInfoResponse> each : asked) {
+      each.get(30, TimeUnit.SECONDS);
+    }
+    assertEquals(0, askers.size(), "and is never sent");
   }
 
   /** Seen to fail when a verdict that did not come to be counts, and when what comes of {@code again} is judged as well. */
@@ -163,7 +235,7 @@ class StandInTest {
   }
 
   /** Takes every event, and ends each turn with a summary. */
-  private static final class Thinking extends ThinkingServiceGrpc.ThinkingServiceImplBase {
+  private final class Thinking extends ThinkingServiceGrpc.ThinkingServiceImplBase {
     @Override
     public StreamObserver<RunTurnRequest> runTurn(StreamObserver<RunTurnResponse> answers) {
       return new StreamObserver<>() {
@@ -172,6 +244,9 @@ class StandInTest {
         @Override
         public void onNext(RunTurnRequest request) {
           count += request.getEventsCount();
+          request.getEventsList().stream()
+              .filter(TurnEvent::hasTurnFinished)
+              .forEach(event -> outcomes.add(event.getTurnFinished().getOutcome()));
           TurnAck ack = TurnAck.newBuilder().setReceived(count).setDurable(count).build();
           RunTurnResponse.Builder said =
               RunTurnResponse.newBuilder().addDirectives(TurnDirective.newBuilder().setAck(ack));
@@ -213,6 +288,13 @@ class StandInTest {
         BuildMemoryContextRequest request, StreamObserver<BuildMemoryContextResponse> answers) {
       textBytes.add(request.getTaskBytes().size());
       answer(answers, BuildMemoryContextResponse.getDefaultInstance());
+    }
+  }
+
+  private final class Info extends SidecarServiceGrpc.SidecarServiceImplBase {
+    @Override
+    public void getServerInfo(GetServerInfoRequest request, StreamObserver<GetServerInfoResponse> answers) {
+      askers.add(answers);
     }
   }
 

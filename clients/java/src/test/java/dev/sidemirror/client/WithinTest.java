@@ -1,5 +1,6 @@
 package dev.sidemirror.client;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
@@ -8,13 +9,22 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.sidemirror.v1.ContextBlock;
 import dev.sidemirror.v1.ReportGoalRequest;
 import dev.sidemirror.v1.TaskOutcome;
+import dev.sidemirror.v1.TurnEvent;
 import dev.sidemirror.v1.TurnStarted;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.InvalidKeyException;
+import java.security.KeyPairGenerator;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Base64;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -40,13 +50,13 @@ class WithinTest {
     assertEquals(new Address("sidecar.example.com:443", true), Address.of("https://sidecar.example.com/", false, true));
     assertEquals(new Address("sidecar.example.com:443", true), Address.of("sidecar.example.com", true, true));
     assertEquals(new Address("[::1]:443", true), Address.of("https://[::1]", false, true));
-    assertThrows(IllegalArgumentException.class, () -> Address.of("sidecar.example.com:1", false, true));
+    assertThrows(TokenInTheClearException.class, () -> Address.of("sidecar.example.com:1", false, true));
   }
 
   /** Seen to fail when an ended stream keeps its place. */
   @Test
   void turnsAreSpreadOverSixteenConnections() {
-    try (Connections connections = new Connections(Sidemirror.builder(), List.of())) {
+    try (Connections connections = new Connections(Sidemirror.builder(), List.of(), null)) {
       Pool pool = new Pool(() -> connections.make(false));
       List<Pool.Place> places = new ArrayList<>();
       for (int turn = 0; turn < 16 * 80; turn++) {
@@ -105,5 +115,43 @@ class WithinTest {
       assertTrue(turn.critique("There are 41.", "", day).isEmpty());
       assertEquals("41", turn.revised("41", prompt -> "nobody asked for it", "", day));
     }
+  }
+
+  /** Seen to fail when an id is left out of one kind. */
+  @Test
+  void eventsOfACallCarryItsId() {
+    TurnEvent failed = Events.toolReturned(new IllegalStateException("no such table"));
+    assertEquals("java.lang.IllegalStateException: no such table", failed.getToolReturned().getContent());
+    assertTrue(failed.getToolReturned().getIsError());
+    assertEquals("c", Events.ofCall("c", Events.toolCalled("look", "{}")).getToolCalled().getCallId());
+    assertEquals("c", Events.ofCall("c", failed).getToolReturned().getCallId());
+    assertEquals("c", Events.ofCall("c", Events.toolFailed("gone")).getToolFailed().getCallId());
+    assertEquals(Events.userMessage("hello"), Events.ofCall("c", Events.userMessage("hello")));
+  }
+
+  @Test
+  void lessonsAreATextForAModel() {
+    assertEquals("", Sidemirror.lessonsText(Optional.empty()));
+    assertEquals("look", Sidemirror.lessonsText(Optional.of(ContextBlock.newBuilder().setText("look").build())));
+  }
+
+  /** Of curves that is in untrusted.json. */
+  @Test
+  void aKeyOfRsaIsReadInEitherForm() throws GeneralSecurityException {
+    KeyPairGenerator keys = KeyPairGenerator.getInstance("RSA");
+    keys.initialize(2048);
+    byte[] made = keys.generateKeyPair().getPrivate().getEncoded();
+    // Behind the version, the algorithm, and the tag and length of the octets.
+    byte[] inner = Arrays.copyOfRange(made, 26, made.length);
+    byte[] read = Keys.pkcs8(pem("RSA PRIVATE KEY", inner));
+    assertArrayEquals(pem("PRIVATE KEY", made), read);
+    assertArrayEquals(read, Keys.pkcs8(read));
+    byte[] nameless = pem("EC PRIVATE KEY", new byte[] {0x30, 6, 2, 1, 1, 4, 1, 7});
+    assertThrows(InvalidKeyException.class, () -> Keys.pkcs8(nameless));
+  }
+
+  private static byte[] pem(String kind, byte[] der) {
+    String text = Base64.getMimeEncoder().encodeToString(der);
+    return ("-----BEGIN " + kind + "-----\n" + text + "\n-----END " + kind + "-----\n").getBytes(StandardCharsets.US_ASCII);
   }
 }

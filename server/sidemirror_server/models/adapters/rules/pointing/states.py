@@ -1,0 +1,195 @@
+"""Finds things that the answer tells as settled, where the record has them in a state that is not.
+
+`resolved` against `mitigated`, `confirmed` against `provisional`, `delivered` against `out for delivery`.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from sidemirror_server.models.adapters.rules.pointing.point import Point
+from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
+from sidemirror_server.models.adapters.rules.pointing.record import Item, PastCall
+from sidemirror_server.models.adapters.rules.pointing.texts import Spoken, name_words, stem, tokens_of, word_set
+
+# States that are final or good: those of one line say the same. Then stems of words on record that say it too, and how
+# the states begin that contradict it. Chosen here.
+_WAITS = (
+    "pending|process|in progress|in review|under|held|hold|wait|await|queue|progress|review|upgrad|block|fail|"
+    "error|reject"
+)
+_SETTLED_TEXT = f"""
+delivered handed-over|deliver hand|pending|process|transit|out for|held|hold|delay|label|exam|await|wait|return|lost
+completed complete finished gone-through went-through succeeded successful rolled-out|complet finish success succeed \
+done ok execut|{_WAITS}|schedul|partial|open|paus|cancel
+resolved closed fixed solved|resolv clos fix solv|{_WAITS}|open|active|firing|mitigat|investigat|reopen
+confirmed|confirm|{_WAITS}|tentativ|provision|none|request|draft|unconfirm|declin|cancel|option
+approved accepted granted authorised authorized|approv accept grant authoris authoriz|{_WAITS}|tentativ|none|request|\
+submit|open|draft|declin|denied|deni
+paid settled|paid settl pay|unpaid|held|hold|review|overdue|declin|fail|reject|authori
+cleared|clear|active|firing|held|hold|exam|await|wait|inspect|review|block
+shipped dispatched|ship dispatch|pending|process|hold|held|label|backorder|pick|pack
+active running up online live healthy up-and-running|activ run up onlin liv healthy start|inactiv|dead|down|stop|\
+suspend|disabl|degrad|offlin|fail|expir|crash|exit|paus|lock|block|cancel
+ready mergeable|ready clean|block|draft|{_WAITS}|conflict|behind
+available in-stock|availabl stock|out of|unavailabl|backorder|sold|discontinu
+enabled switched-on turned-on|enabl on true|disabl|off|inactiv
+signed|sign|unsign|await|wait|draft|sent
+verified validated|verif valid|unverif|fail|expir
+in-sync synced|sync|out of|outofsync|behind|fail
+published released|publish releas|draft|embargo|schedul|review|hold|held
+merged|merg|open|draft|clos|block
+"""
+_SETTLED: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {}
+for _line in _SETTLED_TEXT.strip().splitlines():
+    _said, _like, *_against = _line.split("|")
+    for _word in _said.split():
+        _stems = frozenset(_like.split()) | {stem(part) for part in _word.split("-")}
+        _SETTLED[_word.replace("-", " ")] = _stems, tuple(_against)
+_SAYS = re.compile(
+    r"\b(?:is|are|was|were|has|have|been|now|already|came|gone|went|['’]s|fully|as)(?: (?:now|already|been|also|all|"
+    r"both|fully|just|completely|currently|since|as)){0,3} "
+    rf"(?P<state>{'|'.join(sorted(map(re.escape, _SETTLED), key=len, reverse=True))})\b(?! (?:to (?!merge)|by|from|"
+    rf"until)\b)"
+    r"(?P<after>[^.;,\n]{0,60})",
+    re.IGNORECASE,
+)
+_STARTS = {one.replace(" ", "[_ -]?") for _, against in _SETTLED.values() for one in against}
+_UNSETTLED = re.compile(rf"(?:{'|'.join(sorted(_STARTS, key=len, reverse=True))})\w{{0,10}}", re.IGNORECASE)
+_STATE_KEYS = frozenset(
+    map(
+        stem,
+        word_set(
+            "status state phase stage decision resolution health condition availability response approval confirmation "
+            "active disposition progress result"
+        ),
+    )
+)
+_NOT = re.compile(
+    r"\b(?:not|never|no|nothing|cannot|neither|nor|only|once|until|when|if|before|after|unless|partly|partially|"
+    r"as soon as|because|since|to be|almost|nearly|yet|will|would)\b|n['’]t\b|\?",
+    re.IGNORECASE,
+)
+_STATE_CHARS = 60
+_TRACKED = re.compile(r"^\W{0,3}\d{1,4}[-/. ](?:\d{1,2}|[A-Za-z]{3})[^\n]{0,160}$")
+_FIX = "Tell the state that the record has."
+
+
+class _State(msgspec.Struct, frozen=True):
+    value: str
+    quote: str
+    words: frozenset[str]
+    key: frozenset[str]
+    item: int = 0
+
+
+def states(reading: Reading) -> Iterator[Point]:
+    """Finds a settled state that no result has, beside one of the record that is not settled and not told."""
+    found: list[_State] | None = None
+    for sentence in reading.sentences:
+        for match in _SAYS.finditer(sentence.text):
+            begin = max(sentence.text.rfind(mark, 0, match.start()) for mark in ",;:(") + 1
+            if _NOT.search(sentence.text[begin : match.end("state")]) or is_unreal(sentence.text[begin : match.end()]):
+                continue
+            if found is None:
+                found = list(_unsettled(reading))
+            if not found:
+                return
+            said = match["state"].casefold()
+            if _is_known(reading, said):
+                continue
+            state = _meant(reading, sentence, found, said)
+            if state is not None:
+                reason = "The record has another state for it."
+                yield Point("wrong_fact", sentence.plain, state.quote, reason, _FIX)
+                return
+
+
+def _is_known(reading: Reading, said: str) -> bool:
+    """Whether a result says so: in these words, or one of its short values in like words."""
+    own = frozenset(stem(part) for part in said.split())
+    if any(own <= reading.record.value_words(call) for call in reading.record.calls):
+        return True
+    values = (field.value for field in reading.record.fields if isinstance(field.value, str) and len(field.value) <= 40)
+    return any(_SETTLED[said][0] & frozenset(name_words(value)) for value in values)
+
+
+def _unsettled(reading: Reading) -> Iterator[_State]:
+    for call in reading.record.worked:
+        for item in call.items:
+            yield from _of_item(item)
+        if not call.is_json:
+            yield from _of_lines(call)
+
+
+def _of_item(item: Item) -> Iterator[_State]:
+    for field in item.fields:
+        name = frozenset(field.name)
+        if not name & _STATE_KEYS:
+            continue
+        if field.value is not None and not isinstance(field.value, str):
+            continue
+        value = field.value or "none"
+        if len(value) < _STATE_CHARS:
+            words = {
+                word
+                for one in item.fields
+                if isinstance(one.value, str | float) and one is not field
+                for word in tokens_of(str(one.value)[:80])
+            }
+            up = item.parent
+            while up is not None:
+                words |= {word for one in up.fields if isinstance(one.value, str) for word in tokens_of(one.value[:80])}
+                up = up.parent
+            words |= {word for key in item.path for word in name_words(key)}
+            yield _State(value, field.quote, frozenset(words), name, id(item))
+
+
+def _of_lines(call: PastCall) -> Iterator[_State]:
+    """The last line of a text whose lines begin with a time."""
+    lines = [line.strip() for line in call.text.splitlines() if line.strip()]
+    dated = [line for line in lines if _TRACKED.match(line)]
+    if len(dated) >= 2:
+        match = _UNSETTLED.search(dated[-1])
+        if match is not None:
+            yield _State(match[0], dated[-1], tokens_of(call.text[:600]) | call.words, frozenset())
+
+
+def _meant(reading: Reading, sentence: Spoken, found: Sequence[_State], settled: str) -> _State | None:
+    opposed = _SETTLED[settled][1]
+    common = frozenset.intersection(*(state.words for state in found)) if len(found) > 1 else frozenset()
+    before = reading.answer[max(0, sentence.start - 200) : sentence.start]
+    for text in (sentence.text, before + sentence.text):
+        said = tokens_of(text)
+        ranked = sorted(
+            ((len((state.words - common | state.key) & said), place) for place, state in enumerate(found)), reverse=True
+        )
+        first = [found[place] for score, place in ranked if score == ranked[0][0]]
+        if ranked[0][0] and len({state.item for state in first}) == 1:
+            against = [
+                one for one in first if _plain(one.value).startswith(opposed) or _plain(one.value).endswith(opposed)
+            ]
+            told = any(_is_told(reading, state, settled) for state in against)
+            return against[0] if against and not told else None
+    return None
+
+
+_SAME = {"hold": "held", "held": "hold", "dead": "down", "inactiv": "down", "tentativ": "tentatively"}
+
+
+def _plain(value: str) -> str:
+    return " ".join(re.split(r"[_\s-]+", value.casefold()))
+
+
+def _is_told(reading: Reading, state: _State, settled: str) -> bool:
+    """Whether the answer has a word of the state, in any of its forms."""
+    said = [word for word in _WORD.findall(reading.folded) if word not in settled.split()]
+    words = [word for word in name_words(state.value) if len(word) > 2]
+    starts = tuple(word[:6] for word in words) + tuple(_SAME[word] for word in words if word in _SAME)
+    if state.value == "none":
+        return _NOT.search(reading.answer) is not None
+    return any(word.startswith(starts) for word in said)
+
+
+_WORD = re.compile(r"[a-z]{3,30}")

@@ -1,0 +1,165 @@
+"""What somebody should look at, by what a sidecar tells of itself. Pure.
+
+GetServerInfo answers with it, which the console shows, and `operations/running_check.py` says the same of an answer.
+Texts are as they were sent: whoever shows them makes them harmless.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from google.protobuf.duration_pb2 import Duration
+
+from sidemirror.v1 import sidecar_pb2 as pb
+from sidemirror_server.rpc.wire.common import timestamp
+
+# How many senders are named.
+_NAMED = 3
+
+
+class SelfFinding(msgspec.Struct, frozen=True):
+    """One thing about a sidecar. `ok`: nothing has to be changed. `last_us`: when it last happened; 0 for what holds
+    now."""
+
+    subject: str
+    ok: bool
+    found: str
+    advice: str = ""
+    last_us: int = 0
+
+
+def findings_of(info: pb.GetServerInfoResponse, address: str = "") -> Iterator[SelfFinding]:
+    """Findings about its stores, models, caps and senders. `address`: where it was asked, to be named; empty: it says
+    so itself."""
+    who, begin = (f"the sidecar at {address}", f"{address}: ") if address else ("this sidecar", "")
+    yield from _stores(info, who)
+    if info.store_clock.doubt:
+        found = f"{who} removes nothing: {info.store_clock.doubt}"
+        yield SelfFinding("clock", ok=False, found=found, advice="set the clock if it is still wrong, then restart it")
+    yield from _unanswered(info, begin)
+    yield from _caps(info, begin)
+    yield from _refused(info, begin)
+    yield from _held_back(info.traffic, begin)
+    if info.traffic.callers:
+        yield SelfFinding("traffic", ok=True, found=f"{begin}{_senders(info.traffic)}")
+
+
+def finding_to_wire(finding: SelfFinding) -> pb.Finding:
+    """A finding as the contract has it."""
+    return pb.Finding(
+        subject=finding.subject,
+        is_ok=finding.ok,
+        found=finding.found,
+        advice=finding.advice,
+        last_time=timestamp(finding.last_us) if finding.last_us else None,
+    )
+
+
+def whose_cap(cap: pb.SpendCap) -> tuple[str, str]:
+    """Its owner and what it counts, such as ("sidecar", "dreaming")."""
+    return _name_of(pb.SpendCapOwner, cap.owner), cap.purpose or _name_of(pb.SpendLevel, cap.level)
+
+
+def in_seconds(span: Duration) -> float:
+    """A duration of the contract in seconds."""
+    return span.ToMicroseconds() / 1e6
+
+
+def _stores(info: pb.GetServerInfoResponse, who: str) -> Iterator[SelfFinding]:
+    for store in info.stores:
+        if store.lost:
+            found = f"{who} has lost its {store.kind} store: {store.lost}"
+            advice = "put its files back where they were, and it goes on; a restart before loses what is in its memory"
+            yield SelfFinding("store", ok=False, found=found, advice=advice)
+        elif not store.available:
+            found = f"{who} says that its {store.kind} store did not answer last"
+            advice = "mend the store; another finding or its log says why"
+            yield SelfFinding("store", ok=False, found=found, advice=advice)
+
+
+# A model is in doubt when so much of a purpose's calls of today, and more than one of several, came to nothing: where
+# SidemirrorModelFails begins, and so that no answer of the early morning hides a model that has been dead since.
+_MUCH_UNANSWERED = 0.2
+
+
+def _unanswered(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFinding]:
+    """Today's calls, which are those of the newest day, as long as it is the server's."""
+    today = info.server_time.ToDatetime().date().isoformat()
+    spends = [spend for spend in info.spend if spend.day == today and spend.unanswered_calls]
+    if spends:
+        count, usd = sum(spend.unanswered_calls for spend in spends), sum(spend.estimated_usd for spend in spends)
+        purposes = ", ".join(spend.purpose for spend in spends)
+        found = f"{begin}no model answered {count} calls of today ({purposes}), estimated at {usd:.6f} USD"
+        silent = [
+            f"{spend.unanswered_calls} of {spend.calls} for {spend.purpose}"
+            for spend in spends
+            if spend.unanswered_calls >= max(_MUCH_UNANSWERED * spend.calls, min(2, spend.calls))
+        ]
+        if silent:
+            found = f"{found}; that is {', '.join(silent)}"
+        advice = "`sidemirror doctor --ask-models` asks each model once"
+        yield SelfFinding("model", ok=not silent, found=found, advice=advice)
+
+
+def _caps(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFinding]:
+    """Caps that prevent questions now, also those that are not used up, and those of other scopes. A cap of 0 is meant
+    to."""
+    for cap in (*info.spend_caps, *info.refusing_caps):
+        parts = []
+        if cap.wanted_tokens and cap.tokens_per_day:
+            of = f"{cap.used_tokens:,} of {cap.tokens_per_day:,} tokens"
+            parts.append(f"{of} are used or reserved, and a question may take {cap.wanted_tokens:,}")
+        if cap.wanted_usd and cap.usd_per_day:
+            of = f"{cap.used_usd:.6f} of {cap.usd_per_day:.6f} USD"
+            parts.append(f"{of} are used or reserved, and a question may cost {cap.wanted_usd:.6f}")
+        if cap.refused_count and parts:
+            owner, counted = whose_cap(cap)
+            of = f" of {cap.tenant_id}/{cap.project_id or '*'}" if cap.tenant_id else ""
+            refused = f"the {owner}'s cap on {counted} prevents questions{of}, {cap.refused_count:,} in a row"
+            is_small = cap.wanted_tokens > cap.tokens_per_day or cap.wanted_usd > cap.usd_per_day
+            advice = "raise it: one question may cost more" if is_small else "raise it, or wait until midnight UTC"
+            yield SelfFinding("cap", ok=False, found=f"{begin}{refused}: {'; '.join(parts)}", advice=advice)
+
+
+def _refused(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFinding]:
+    """Callers without a good token, those with the most calls."""
+    for one in info.refused_callers[:_NAMED]:
+        token = f", {one.token or one.fingerprint}" if one.token or one.fingerprint else ""
+        scope = f" ({one.tenant_id}/{one.project_id or '*'})" if one.tenant_id else ""
+        calls = f"{one.call_count:,} call{'' if one.call_count == 1 else 's'} from {one.peer}"
+        advice = "give the agent a token that is good"
+        if one.fingerprint:
+            advice = f"find the agent that has it (`sidemirror fingerprint FILE`); {advice}"
+        found = f"{begin}{one.reason}{token}{scope}: {calls}"
+        last_us = one.last_time.ToMicroseconds()
+        yield SelfFinding("access", ok=False, found=found, advice=advice, last_us=last_us)
+
+
+def _held_back(traffic: pb.Traffic, begin: str) -> Iterator[SelfFinding]:
+    """Agents that send more than their share."""
+    if traffic.held_back:
+        waits = "; ".join(f"{one.token}: {in_seconds(one.waited):,.1f} s" for one in traffic.held_back[:_NAMED])
+        found = f"{begin}held back at their share in the last {in_seconds(traffic.period):.0f} s, by token: {waits}"
+        yield SelfFinding("traffic", ok=True, found=found)
+
+
+def _senders(traffic: pb.Traffic) -> str:
+    of_all = f" of {traffic.message_count:,}" if traffic.HasField("message_count") else ""
+    callers = "; ".join(
+        f"{_scope(one)}{f' by token {one.token}' if one.token else ''}: {one.sent_count:,}"
+        for one in traffic.callers[:_NAMED]
+    )
+    sessions = "; ".join(f"{one.session_id} of {_scope(one)}: {one.sent_count:,}" for one in traffic.sessions[:_NAMED])
+    events = f". Events by session: {sessions}" if sessions else ""
+    return f"calls and messages{of_all} in the last {in_seconds(traffic.period):.0f} s: {callers}{events}"
+
+
+def _scope(one: pb.Sender) -> str:
+    return f"{one.tenant_id}/{one.project_id}"
+
+
+def _name_of(enum: Any, number: int) -> str:
+    """The name of an enum's value in lower case, without the enum's prefix; the number of one that is not known."""
+    values = enum.DESCRIPTOR.values_by_number
+    prefix = values[0].name.removesuffix("UNSPECIFIED")
+    return values[number].name.removeprefix(prefix).lower() if number in values else str(number)

@@ -1,0 +1,39 @@
+"""What every client takes of an agent's time while its sidecar is there: `report`, and `advice` after a call that
+succeeded and after one that failed, with a call of the sidecar that does next to nothing beside them.
+
+`uv run pytest -m long -s tests/clients/test_times.py` prints a line for each. Needs an idle machine. `bench/client.py`
+measures the same for Python in one process, beside a bare echo.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.clients.faults import rounds
+from tests.clients.harness import run_scenario, sidecar
+from tests.clients.languages import LANGUAGES, Language, ready
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
+TURNS = 300
+# Of a hundred uses all but one.
+MOST_MS = {"report": 1.0, "advice after a success": 10.0, "advice after a failure": 15.0}
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
+def test_what_an_agent_waits_for(language: Language, tmp_path: Path) -> None:
+    steps = rounds("advice_times.json", TURNS, tmp_path / "steps.json")
+    with sidecar(tmp_path) as beside:
+        ran = run_scenario(ready(language), str(steps), beside, language.folder)
+    timed = json.loads(ran.printed("timed"))
+    sys.stdout.write(f"\n{language.name + ', milliseconds':32} {'times':>6} {'p50':>8} {'p99':>8} {'most':>8}\n")
+    for name, took in timed.items():
+        figures = f"{took['p50_ms']:8.3f} {took['p99_ms']:8.3f} {took['most_ms']:8.3f}"
+        sys.stdout.write(f"  {name:30} {took['count']:6} {figures}\n")
+    assert {name: timed[name]["count"] for name in MOST_MS} == {
+        "report": 6 * TURNS,
+        "advice after a success": 2 * TURNS,
+        "advice after a failure": TURNS,
+    }
+    assert [name for name, most_ms in MOST_MS.items() if timed[name]["p99_ms"] > most_ms] == []

@@ -1,0 +1,90 @@
+"""The screens of lessons and goals: nothing is denied that was not looked for, and who changed what is told."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from sidemirror.v1 import goal_reflection_pb2 as goal_pb
+from sidemirror.v1 import reflective_memory_pb2 as memory_pb
+from tests.http.chromium import Browser
+from tests.http.console.looking import answer, answered, go, press, shows, texts
+from tests.http.sidecars import door
+from tests.memory.talk import memories
+from tests.wire.calls import TIMEOUT_S
+from tests.wire.sidecar import SidecarThread
+
+pytestmark = pytest.mark.slow("a browser is started")
+# More than one page of a search.
+ALIKE = 55
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarThread]:
+    with door(tmp_path_factory.mktemp("lessons"), {"limits__http_requests_per_second": "1000"}) as running:
+        yield running
+
+
+def test_a_retired_lesson_is_found_among_many_that_fit_better(server: SidecarThread, browser: Browser) -> None:
+    """By words and state. Seen to fail when the state was looked for among the best fifty."""
+    with memories(server) as memory:
+        for number in range(ALIKE):
+            result = memory_pb.ReflectionResult(reflection_text=f"The invoices of customer {number} are in euros.")
+            memory.StoreReflection(memory_pb.StoreReflectionRequest(result=result), timeout=TIMEOUT_S)
+        wrong = memory_pb.ReflectionResult(
+            reflection_text="Whoever closes the books of a year long past looks at invoices in the archive of paper."
+        )
+        stored = memory.StoreReflection(memory_pb.StoreReflectionRequest(result=wrong), timeout=TIMEOUT_S)
+        review = memory_pb.ReviewReflectionRequest(
+            reflection_id=stored.reflection_id, state=memory_pb.MEMORY_STATE_RETIRED, reason="there is no paper"
+        )
+        memory.ReviewReflection(review, timeout=TIMEOUT_S)
+    page = answered(browser, server, "/lessons?text=invoices+customer", {})
+    shows(page, "The 50 that fit best are shown; there may be others.")
+    go(page, "/lessons?text=invoices+customer&state=retired", "the archive of paper")
+    assert texts(page, "tbody .badge") == ["retired"]
+
+
+def test_a_version_says_who_made_it_and_all_of_them_are_there(server: SidecarThread, browser: Browser) -> None:
+    """Seen to fail when `changed_by` was left out, and when the second page of versions was."""
+    lesson = memory_pb.Memory(id="l", content="Look twice.", version=3, state=memory_pb.MEMORY_STATE_RETIRED)
+    retired = memory_pb.Memory(
+        id="l", content="Look twice.", version=3, change="reviewed", changed_by="alice", reason="it is wrong",
+        state=memory_pb.MEMORY_STATE_RETIRED,
+    )  # fmt: skip
+    learned = memory_pb.Memory(id="l", content="Look once.", version=2, change="learned")
+    first = memory_pb.ListReflectionVersionsResponse(versions=[retired, learned], next_page_token="more")
+    page = answered(
+        browser,
+        server,
+        "/lessons/l",
+        {"GetReflection": memory_pb.GetReflectionResponse(memory=lesson), "ListReflectionVersions": first},
+    )
+    shows(page, "reviewed by alice retired it is wrong")
+    assert [row.split()[0] for row in texts(page, ".versions li")] == ["3", "2"]
+    oldest = memory_pb.Memory(id="l", content="Look.", version=1, change="learned")
+    last = memory_pb.ListReflectionVersionsResponse(versions=[oldest])
+    answer(page, {"ListReflectionVersions": last})
+    press(page, "main button", "Other versions")
+    page.until("document.querySelectorAll('.versions li').length === 3")
+    assert page.value(
+        "[...document.querySelectorAll('main button')].every((one) => one.innerText !== 'Other versions')"
+    )
+
+
+def test_what_a_goal_left_is_found_in_other_words(server: SidecarThread, browser: Browser) -> None:
+    """By the turn that taught it, among the newest; where there are older ones, none is denied. Seen to fail when it
+    was looked for by the words of the goal alone."""
+    report = goal_pb.GoalReport(report_id="r", goal_id="g", objective="Ship what was packed", turn_id="t")
+    left = memory_pb.Memory(id="l", content="Zebras wear stripes.", source_turn_ids=["t"])
+    answers = {
+        "ListGoalReports": goal_pb.ListGoalReportsResponse(reports=[report]),
+        "GetGoalReflections": goal_pb.GetGoalReflectionsResponse(),
+        "QueryReflections": memory_pb.QueryReflectionsResponse(),
+        "ListReflections": memory_pb.ListReflectionsResponse(memories=[left]),
+    }
+    page = answered(browser, server, "/goals/g", answers)
+    shows(page, "Zebras wear stripes.")
+    others = [memory_pb.Memory(id=f"m{number}", content="Other words.") for number in range(1_000)]
+    answers["ListReflections"] = memory_pb.ListReflectionsResponse(memories=others, next_page_token="more")
+    page = answered(browser, server, "/goals/g", answers)
+    shows(page, "None that is found by words, or among the newest 1,000; there are older ones.")
