@@ -380,13 +380,15 @@ async def test_how_deep_a_turn_was_to_think_and_why_it_was_nudged(
 async def test_a_critique_names_each_thing_that_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async with running(tmp_path) as served, channel(served.address) as connection:
         await served.stub.StartTurn(thinking_pb.StartTurnRequest(turn_id="t", session_id="s", task="Count"), timeout=60)
-        events = [called("count", "", "a"), returned("17 open orders", "a")]
+        events = [called("count", "", "a"), returned("The count took 17 ms", "a")]
         await served.stub.ReportEvents(thinking_pb.ReportEventsRequest(turn_id="t", events=events), timeout=60)
         critics: Stub = critique_pb2_grpc.CritiqueServiceStub(connection)
-        await critics.Critique(critique_pb2.CritiqueRequest(turn_id="t", response="71 open orders."), timeout=60)
+        await critics.Critique(
+            critique_pb2.CritiqueRequest(turn_id="t", response="The count took 17 seconds."), timeout=60
+        )
         _, lines, _ = await said(capsys, served, "turns", "why", "t")
-        told = "critique: revise; wrong fact “71 open” of the response: The record has another value here. On record: "
-        assert any(f"{told}“17 open orders”; rests on event " in line for line in lines), lines
+        told = "critique: revise; wrong fact “17 seconds” of the response: The record has this number in another unit."
+        assert any(f"{told} On record: “17 ms”; rests on event " in line for line in lines), lines
 
 
 async def test_a_memory_says_where_it_comes_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -110,9 +110,9 @@ def test_a_critique_of_such_a_turn_has_fixed_sentences(has_shell: bool, server: 
     start = thinking_pb.StartTurnRequest(task=TASK, has_shell=has_shell, session_id=f"critique-{has_shell}")
     with thinking(server) as stub, grpc.insecure_channel(server.address) as channel:
         turn_id = stub.StartTurn(start, timeout=TIMEOUT_S).plan.turn_id
-        report(stub, turn_id, [called(TOOL, "x", call_id="c"), returned(f"{CANARY}: 13 files", call_id="c")], {})
+        report(stub, turn_id, [called(TOOL, "x", call_id="c"), returned(f'{{"{CANARY}_ms": 350}}', call_id="c")], {})
         critiques: Any = CritiqueServiceStub(channel)
-        ask = critique_pb2.CritiqueRequest(turn_id=turn_id, response=f"There are 12 files of {CANARY}.")
+        ask = critique_pb2.CritiqueRequest(turn_id=turn_id, response=f"{CANARY} is 350 seconds.")
         made = critiques.Critique(ask, timeout=TIMEOUT_S).critique
     assert made.issues
     assert (CANARY not in str(made)) is has_shell

@@ -54,7 +54,7 @@ class Cell:
         self.key, self.values, self.quote, self.name, self.inherited = key, values, quote, name, inherited
 
 
-class Row:
+class FactRow:
     """What stands together on record. `words`: what it can be aligned by. `own`: its cells without its parents'."""
 
     __slots__ = ("cells", "group", "item", "words")
@@ -114,7 +114,7 @@ def shape(text: str) -> str:
     return re.sub(r"[A-Za-z]+", "a", re.sub(r"\d+", "0", text.lstrip("#")))[:20]
 
 
-def _rows(record: Record) -> Iterator[Row]:
+def _rows(record: Record) -> Iterator[FactRow]:
     for call in record.worked:
         items = [item for item in call.items if item.fields]
         if call.text.lstrip()[:1] in {"{", "["} and call.is_json:
@@ -128,7 +128,7 @@ def _rows(record: Record) -> Iterator[Row]:
                 yield from _of_lines(call)
 
 
-def _of_item(item: Item) -> Row:
+def _of_item(item: Item) -> FactRow:
     cells = [
         _cell(field.key, field.value, field.quote, frozenset(field.name))
         for field in item.fields
@@ -149,7 +149,7 @@ def _of_item(item: Item) -> Row:
     if root:
         words |= frozenset(word for text in item.call.asked for word in aligned(text))
     keys = "" if item.listed or root else ",".join(sorted(field.key for field in item.fields))
-    return Row((item.call.name, item.place, keys), words, cells, item)
+    return FactRow((item.call.name, item.place, keys), words, cells, item)
 
 
 def _words(item: Item) -> frozenset[str]:
@@ -174,7 +174,7 @@ def _cell(key: str, value: object, quote: str, name: frozenset[str], *, inherite
     return Cell(key, frozenset(values), quote, name, inherited=inherited)
 
 
-def _of_lines(call: PastCall) -> Iterator[Row]:
+def _of_lines(call: PastCall) -> Iterator[FactRow]:
     for line in call.text.splitlines()[:_MOST_LINES]:
         for part in _SEGMENT.split(line) if len(line) > 40 else (line,):
             text = part.strip()
@@ -187,4 +187,4 @@ def _of_lines(call: PastCall) -> Iterator[Row]:
                     continue
                 counts[kind] += 1
                 cells.append(Cell(f"{kind}/{counts[kind]}", frozenset((value,)), text, frozenset()))
-            yield Row((call.place, "line"), aligned(text), cells, None)
+            yield FactRow((call.place, "line"), aligned(text), cells, None)

@@ -159,7 +159,7 @@ _RUN_CALL = re.compile(
 )
 
 
-class Failure(msgspec.Struct, frozen=True):
+class Shortcoming(msgspec.Struct, frozen=True):
     """What failed on record. `words`: of what was tried; `own`: of the very thing that failed; `rare`: those of `own`
     that no call which worked was given. `whole`: a call."""
 
@@ -182,7 +182,7 @@ def failures(reading: Reading) -> Iterator[Point]:
     if not found:
         return
     admitting = [tokens_of(clause) for clause in _CLAUSE.split(plain) if _MAY_ADMIT.search(clause)]
-    best: tuple[float, Spoken, Failure] | None = None
+    best: tuple[float, Spoken, Shortcoming] | None = None
     said = list(claims(reading))
     worked = [call for call in reading.record.calls if not has_failed(call)]
     given = [(call, call.words | tokens_of(call.arguments[:2_000])) for call in worked if not only_reads(call)]
@@ -211,7 +211,7 @@ def failures(reading: Reading) -> Iterator[Point]:
         yield Point("wrong_fact", sentence.plain.rstrip(" .;,"), failure.quote, reason, _FIX)
 
 
-def _failures(reading: Reading) -> Iterator[Failure]:
+def _failures(reading: Reading) -> Iterator[Shortcoming]:
     calls = reading.record.calls
     given = {call: call.words | tokens_of(call.arguments[:2_000]) for call in calls}
     failed = [call for call in calls if has_failed(call)]
@@ -221,13 +221,13 @@ def _failures(reading: Reading) -> Iterator[Failure]:
         others = frozenset[str]().union(*(given[other] for other in calls if other not in failed and other is not call))
         if call in failed:
             own = given[call] | tokens_of(call.text[:600])
-            yield Failure(_block(call.text), call, given[call], own, _long(own - others), whole=True)
+            yield Shortcoming(_block(call.text), call, given[call], own, _long(own - others), whole=True)
             if call.failed and not _is_run(call):
                 continue
         whole = call.text.lstrip()[:1] in {"{", "["} and call.is_json
         for quote, own, rare in _bad_items(call) if whole else _bad_lines(call):
             if not (only_reads(call) and _MENTIONED.search(quote)):
-                yield Failure(quote, call, given[call], own, _long(rare - others))
+                yield Shortcoming(quote, call, given[call], own, _long(rare - others))
 
 
 def _long(words: frozenset[str]) -> frozenset[str]:
@@ -237,7 +237,7 @@ def _long(words: frozenset[str]) -> frozenset[str]:
 _MENTIONED = re.compile(r"\bTraceback\b|\berrors?\b", re.IGNORECASE)
 
 
-def _is_told(reading: Reading, failure: Failure) -> bool:
+def _is_told(reading: Reading, failure: Shortcoming) -> bool:
     """Whether the answer has two words of the error that stand nowhere else on record."""
     others = "\n".join(
         (reading.record.request, *(call.text for call in reading.record.calls if call is not failure.call))
@@ -377,7 +377,7 @@ def _span(text: str, one: str, two: str) -> str:
     return whole if len(whole) <= _QUOTE_CHARS else one
 
 
-def _contradicts(sentence: Spoken, failure: Failure, is_deed: bool, same: int) -> float:
+def _contradicts(sentence: Spoken, failure: Shortcoming, is_deed: bool, same: int) -> float:
     """How much a sentence tells as done what failed; 0 if it does not. `same`: how many calls have that name."""
     text = sentence.text
     if _LOOKED.search(text) or _MUST.search(text):

@@ -18,6 +18,7 @@ _STOP_TEXT = (
 STOP = frozenset(_STOP_TEXT.split())
 
 # What is not a quantity: identifiers, versions, dates, times, links, paths.
+_PIECE_CHARS = 16_384
 _NO_QUANTITY = re.compile(
     r"https?://[^\s)\]>\"']{1,300}"
     r"|\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d{1,9})?(?:Z|[+-]\d{2}:?\d{2})?)?"
@@ -133,7 +134,18 @@ def sentences(text: str) -> list[Spoken]:
 
 def masked(text: str) -> str:
     """The text with spaces in the place of identifiers, dates, times, links and paths."""
-    return _NO_QUANTITY.sub(lambda found: " " * len(found[0]), text)
+    return "".join(_NO_QUANTITY.sub(lambda found: " " * len(found[0]), piece) for piece in _pieces(text))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text in parts that end at a space or a line's end if it can be: a search holds the interpreter's lock."""
+    begin = 0
+    while len(text) - begin > _PIECE_CHARS:
+        end = begin + _PIECE_CHARS
+        end = max(text.rfind(" ", begin, end), text.rfind("\n", begin, end)) + 1 or end
+        yield text[begin:end]
+        begin = end
+    yield text[begin:]
 
 
 def numbers(text: str, *, spelled: bool = False) -> Iterator[Figure]:
