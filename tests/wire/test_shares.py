@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import grpc
@@ -14,6 +15,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.rpc.boundary.access import Grant, Token
+from sidemirror_server.rpc.boundary.event_counts import event_counter_of
 from sidemirror_server.rpc.boundary.shares import AgentLimits, Shares
 from sidemirror_server.settings import load, without_effect
 from sidemirror_server.vocabulary.clock import SystemClock
@@ -236,12 +238,13 @@ async def test_who_is_held_back_is_told_to_whoever_may_see_all(tmp_path: Path) -
 async def test_a_unary_call_waits_for_a_second_at_most() -> None:
     share = Shares(AgentLimits(agent_calls=2, agent_bytes_per_second=100_000), SystemClock(), traffic()).of(TOKEN)
     assert share is not None
-    await share.take(150_000, "S")
+    await share.pace(150_000, "S")
     began_s = time.monotonic()
-    await share.take(200_000, "S")
+    share.check_turn()
+    await share.pace(200_000, "S")
     assert time.monotonic() - began_s > 0.3
     with pytest.raises(LimitReached) as refused:
-        await share.take(1, "S")
+        share.check_turn()
     assert refused.value.limit == "agent_bytes_per_second"
     share.enter_call()
     share.enter_call()
@@ -263,6 +266,64 @@ async def test_messages_that_wait_side_by_side_pass_one_after_the_other() -> Non
         await asyncio.wait_for(share.pace(1, "S"), 0.01)
     clock.advance(2)
     await asyncio.wait_for(share.pace(1, "S"), 5)
+
+
+async def test_batches_that_come_side_by_side_pass_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 32 messages with 1,000 short events each the second one's turn is after four seconds. Seen to fail when the
+    events are taken after the wait: all of them pass in the first second."""
+    clock = SetClock()
+    share = Shares(AgentLimits(agent_bytes_per_second=1024 * 1024), clock, traffic()).of(TOKEN)
+    assert share is not None
+    passed_s: list[float] = []
+    due: list[tuple[float, asyncio.Event]] = []
+
+    async def sleep(seconds: float) -> None:
+        due.append((clock.monotonic_s() + seconds, asyncio.Event()))
+        await due[-1][1].wait()
+
+    monkeypatch.setattr("sidemirror_server.rpc.boundary.shares.asyncio", SimpleNamespace(sleep=sleep))
+    began_s = clock.monotonic_s()
+
+    async def batch() -> None:
+        await share.pace(30_000, "S", events=1_000)
+        passed_s.append(clock.monotonic_s() - began_s)
+
+    batches = [asyncio.create_task(batch()) for _ in range(32)]
+    for _ in range(130):
+        await asyncio.sleep(0)
+        for at_s, event in due:
+            if at_s <= clock.monotonic_s():
+                event.set()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        clock.advance(1.0)
+    assert sum(at_s <= 5 for at_s in passed_s) == 2
+    await asyncio.gather(*batches)
+    assert 120 < passed_s[-1] < 123
+
+
+def test_events_are_counted_before_a_request_is_parsed() -> None:
+    """Seen to fail when all fields count, when a long number is read as a short one, and when fields have no bound."""
+    count = event_counter_of(pb.RunTurnRequest)
+    for request in (
+        pb.RunTurnRequest(),
+        pb.RunTurnRequest(tenant_id="acme", project_id="p" * 128, events=[said("x" * length) for length in range(300)]),
+        pb.RunTurnRequest(events=[pb.TurnEvent()] * 1_000, request_id="r", tenant_id="t"),
+        pb.RunTurnRequest(resume=pb.TurnResume(turn_id="t"), events=[started(), said("x" * 20_000)]),
+    ):
+        assert count(request.SerializeToString()) == len(request.events)
+    event, batch = b"\x22\x00", pb.RunTurnRequest(events=[said("again")] * 10).SerializeToString()
+    unknown = b"\x50\x80\x01" + b"\x51" + bytes(8) + b"\x55" + bytes(4) + b"\x82\x7d\x01x"
+    raw = unknown + event + b"\xa2\x80\x00\x00"
+    assert count(raw) == len(pb.RunTurnRequest.FromString(raw).events) == 2
+    # What is cut off counts as far as it is read, and what hides events counts as full of them.
+    assert count(batch[:-1]) == 10
+    assert count(batch + b"\x22\xff") == 10
+    assert count(b"\x22" + b"\xff" * 20) == 0
+    assert count(b"\x53" + event + b"\x54") == 1_000
+    assert count(event * 1_000_000) == 1_000
+    assert count(b"\x50\x00" * 1_000_000) == 1_000
+    assert event_counter_of(pb.WatchTurnsRequest)(batch) == 0
 
 
 async def test_what_waits_in_memory_is_bounded() -> None:

@@ -18,11 +18,12 @@ from sidemirror_server.rpc.boundary.access import Token
 from sidemirror_server.rpc.boundary.admission import Admission
 from sidemirror_server.rpc.boundary.answer_sources import sources_of
 from sidemirror_server.rpc.boundary.call import Call, Context
+from sidemirror_server.rpc.boundary.event_counts import event_counter_of
 from sidemirror_server.rpc.boundary.identity import Identity
 from sidemirror_server.rpc.boundary.limits import checker_of
 from sidemirror_server.rpc.boundary.metering import Metering
 from sidemirror_server.rpc.boundary.named_scope import NamedScope, named_scope
-from sidemirror_server.rpc.boundary.reading import has_events_of, is_timed_of, is_write_of, reader_of, requests_of
+from sidemirror_server.rpc.boundary.reading import is_timed_of, is_write_of, reader_of, requests_of
 from sidemirror_server.rpc.boundary.refusals import Refusals
 from sidemirror_server.rpc.boundary.requests import Once, Served, digest_of
 from sidemirror_server.rpc.boundary.services import Begin, BidiStream, Binds, ClientStream, ServerStream, Unary
@@ -81,13 +82,11 @@ class Boundary:
         """Refuses new calls from now on, because the server shuts down. Calls in progress go on."""
         self._draining = True
 
-    def unary(  # noqa: PLR0915 - what is inlined saves small calls some time
-        self, method: str, request_type: type[Message], rpc: Unary
-    ) -> Handler:
+    def unary(self, method: str, request_type: type[Message], rpc: Unary) -> Handler:
         """The handler of a method that takes one request and gives one answer."""
         serve, complete, binds, permits = rpc.serve, rpc.complete, rpc.binds, rpc.permits
         from_bytes, violations_of = request_type.FromString, checker_of(request_type, self._text_bytes)
-        is_write, has_events = is_write_of(request_type), has_events_of(request_type)
+        is_write, events_in = is_write_of(request_type), event_counter_of(request_type)
         is_timed = is_timed_of(method, request_type)
 
         async def handle(raw: bytes, context: Context) -> bytes:
@@ -98,15 +97,13 @@ class Boundary:
                 self._admission.enter_call()
                 try:
                     caller = self._identity.caller_of(method, context) if self._identity.asks else None
-                    share = await self._enter_call(caller, len(raw), method)
+                    share = await self._enter_call(caller, raw, method, events_in)
                     began_s = self._clock.monotonic_s()
                     # The code of `reader_of`, inlined: in a small unary call each function call counts.
                     try:
                         request: Any = from_bytes(raw)
                     except DecodeError as error:
                         raise MalformedMessage(expected=request_type.DESCRIPTOR.full_name) from error
-                    if share is not None and has_events:
-                        share.count_events(len(request.events))
                     call = self._call(method, request, context, caller, is_write)
                     scope = call.scope
                     if violations := violations_of(request):
@@ -150,7 +147,7 @@ class Boundary:
                 self._admission.enter_call()
                 try:
                     caller = self._identity.caller_of(method, context) if self._identity.asks else None
-                    share = await self._enter_call(caller, len(raw), method)
+                    share = await self._enter_call(caller, raw, method)
                     call = self._call(method, named_scope(context), context, caller, is_write=False)
                     scope = call.scope
                     return await serve(raw, call)
@@ -236,7 +233,7 @@ class Boundary:
         self, method: str, request_type: type[Message], rpc: BidiStream, *, keeps_times: bool
     ) -> Callable[[AsyncIterator[bytes], Context], AsyncIterator[bytes]]:
         parse, check = reader_of(request_type, self._text_bytes)
-        is_write, has_events = is_write_of(request_type), has_events_of(request_type)
+        is_write, events_in = is_write_of(request_type), event_counter_of(request_type)
 
         async def handle(raws: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
             caller: Token | None = None
@@ -267,7 +264,7 @@ class Boundary:
                                 lasting.begun(call.barred)
                             return call
 
-                        requests = requests_of(raws, parse, check, heard, share, method, has_events=has_events)
+                        requests = requests_of(raws, parse, check, heard, share, method, events_in)
                         async for response in rpc.serve(requests, begin):
                             yield response.SerializeToString()
                 finally:
@@ -280,14 +277,17 @@ class Boundary:
 
         return handle
 
-    async def _enter_call(self, caller: Token | None, size: int, method: str) -> Share | None:
-        """Counts a unary call with a request of so many bytes into its agent's share; None where nothing is shared out.
-        Raises LimitReached."""
+    async def _enter_call(
+        self, caller: Token | None, raw: bytes, method: str, events_in: Callable[[bytes], int] | None = None
+    ) -> Share | None:
+        """Counts a unary call with this request into its agent's share; None where nothing is shared out. Raises
+        LimitReached."""
         share = self._shares.of(caller)
         if share is not None:
             share.enter_call()
             try:
-                await share.take(size, method)
+                share.check_turn()
+                await share.pace(len(raw), method, events=0 if events_in is None else events_in(raw))
             except BaseException:
                 share.leave_call()
                 raise

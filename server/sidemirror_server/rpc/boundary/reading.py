@@ -28,11 +28,6 @@ def is_write_of(request_type: type[Message]) -> bool:
     return "request_id" in request_type.DESCRIPTOR.fields_by_name
 
 
-def has_events_of(request_type: type[Message]) -> bool:
-    """Whether the request may bring events, which count in its agent's share."""
-    return "events" in request_type.DESCRIPTOR.fields_by_name
-
-
 def reader_of(request_type: type[Req], text_bytes: int) -> tuple[Callable[[bytes], Req], Callable[[Req], None]]:
     """A parser and a checker of requests. grpc.aio's own parsing would answer malformed bytes with UNKNOWN."""
     violations_of = checker_of(request_type, text_bytes)
@@ -57,11 +52,10 @@ async def requests_of(
     heard: Callable[[], None],
     share: Share | None,
     method: str,
-    *,
-    has_events: bool,
+    events_in: Callable[[bytes], int],
 ) -> AsyncIterator[Req]:
     """The client's requests to this method, parsed and checked, each when it is its agent's turn. The handler checks
-    the first one, once its scope is known."""
+    the first one, once its scope is known. `events_in`: how many events one has that is not parsed yet."""
     is_first = True
     messages = aiter(raws)
     while True:
@@ -73,14 +67,11 @@ async def requests_of(
         heard()
         if share is not None:
             try:
-                await share.pace(len(raw), method)
+                await share.pace(len(raw), method, events=events_in(raw))
             except BaseException:
                 raw = b""  # the error's traceback holds this frame
                 raise
         request = parse(raw)
-        if share is not None and has_events:
-            asked: Any = request
-            share.count_events(len(asked.events))
         if not is_first:
             check(request)
         is_first = False

@@ -83,31 +83,27 @@ class Share:
     def leave_stream(self) -> None:
         self.streams -= 1
 
-    async def take(self, size: int, method: str) -> None:
-        """Waits for the turn of a unary call's request of so many bytes to this method. Raises LimitReached if that
-        takes too long."""
+    def check_turn(self) -> None:
+        """Raises LimitReached if the turn of a unary call is too far away to wait for it."""
         rate = self._limits.agent_bytes_per_second
-        if not rate:
-            return
-        if self._wait_s() > _LONGEST_WAIT_S:
+        if rate and self._wait_s() > _LONGEST_WAIT_S:
             raise LimitReached("agent_bytes_per_second", rate, f"what {self._name} sends", passes=True)
-        await self.pace(size, method)
 
     async def room(self) -> None:
         """Waits until a stream may be read from: until at most half of what may wait in memory waits. gRPC's flow
         control holds the agent back meanwhile."""
         await self._has_room.wait()
 
-    async def pace(self, size: int, method: str) -> None:
-        """Waits for the turn of a message of so many bytes. Raises LimitReached where too much waits already: all of an
-        agent's streams are read from side by side until the first of their messages is here."""
+    async def pace(self, size: int, method: str, *, events: int = 0) -> None:
+        """Waits for the turn of a message of so many bytes and events. Raises LimitReached where too much waits
+        already: all of an agent's streams are read from side by side until the first of their messages is here."""
         if not self._limits.agent_bytes_per_second:
             return
         wait_s = self._wait_s()
         if wait_s > 0:
             self._check_room(size)
         # Taken before the wait, so that messages that wait side by side do not pass all at once.
-        self._left -= max(size, _LEAST_BYTES)
+        self._left -= max(size, _LEAST_BYTES) + events * _EVENT_BYTES
         if wait_s <= 0:
             self._waited(0.0, method)
             return
@@ -118,10 +114,6 @@ class Share:
         finally:
             self._hold(-size)
             self._waited(self._clock.monotonic_s() - began_s, method)
-
-    def count_events(self, count: int) -> None:
-        """Takes what so many events of a message cost; the next message waits for it."""
-        self._left -= count * _EVENT_BYTES
 
     def _check_room(self, size: int) -> None:
         most = self._limits.agent_waiting_bytes
