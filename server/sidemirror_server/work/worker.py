@@ -159,10 +159,14 @@ class Worker:
         async with self._claiming:
             free = self._pace.concurrency - len(self._in_hand)
             begun = 0
-            # One job of each scope that waits for its turn, then what is due longest. A single scope needs no turns.
+            # One job of each scope that waits for its turn, and one of those that only the store knows; then what is
+            # due longest. A single scope needs no turns.
             turns = len(self._rotation)
             while turns > 1 and begun < free and len(self._rotation):
                 scope = self._rotation.take()
+                if scope is None:
+                    begun += self._begin(await self._claim(1, self._serves))
+                    continue
                 if not self._serves.covers(scope):
                     continue
                 try:
