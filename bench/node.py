@@ -4,11 +4,12 @@ Each agent has a token and a project of its own, and a turn on a stream to which
 by the Unix socket. Told are: the memory of each further agent; the 99th percentile of an acknowledgement for all agents
 but one, while nothing else happens and while that one misbehaves, each right after a quiet window; and, after a kill -9
 under load, the seconds until each agent's turn goes on, with the events, by their ids, that had been acknowledged as
-durable and are not on record afterwards.
+durable and are not on record afterwards, and the calls that have failed in the sidecar itself, by its log.
 
 The noisy agent is a process of its own, of the same priority as all others. It
 - `computes`, and never speaks to the sidecar: what another busy process on the machine costs by itself;
 - `floods` all the streams that it may have with messages of one event, as fast as they are taken;
+- sends `batches` of 500 events in each message, on all of its streams;
 - `calls`: 64 unary calls at once, 16 of which are served; what is refused is called again at once;
 - `opens`: 64 streams at once, 32 of which are let in, each of them to be opened again at once;
 - `connects`: on 16 connections at once, each for one call;
@@ -198,7 +199,8 @@ class Told(NamedTuple):
     """`agent_mb`: resident memory of each further agent. `pairs`: by noise, one for each round. `others`: by round, the
     part of the machine that other processes took in the quiet windows, 0 to 1. `goes_on_s`: of each agent after the
     kill. `durable`: events that had been acknowledged as durable before it; `lost`: those that are not on record;
-    `doubled`: events that are there twice. `did`: what the noisy agents did, by noise."""
+    `doubled`: events that are there twice. `call_failed`: calls that failed by an error of the sidecar's own. `did`:
+    what the noisy agents did, by noise."""
 
     agents: int
     agent_mb: float
@@ -208,6 +210,7 @@ class Told(NamedTuple):
     durable: int
     lost: int
     doubled: int
+    call_failed: int
     did: Mapping[str, Mapping[str, int]]
 
 
@@ -279,7 +282,8 @@ async def _measure(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    return Told(len(fleet) + 1, agent_mb, pairs, others, goes_on_s, durable, lost, doubled, did)
+    call_failed = process.text().count('"call_failed"')
+    return Told(len(fleet) + 1, agent_mb, pairs, others, goes_on_s, durable, lost, doubled, call_failed, did)
 
 
 @contextlib.contextmanager
@@ -385,6 +389,7 @@ def table(told: Told) -> str:
     goes_on = told.goes_on_s
     lines += ["", f"kill -9: turns go on after {share(goes_on, 0.5):.1f} s (median), {goes_on[-1]:.1f} s (the last);"]
     lines.append(f"of {told.durable} durable events {told.lost} are lost, and {told.doubled} are there twice.")
+    lines.append(f"{told.call_failed} calls have failed in the sidecar itself (`call_failed` in its log).")
     return "\n".join(lines)
 
 

@@ -16,7 +16,8 @@ pytestmark = pytest.mark.slow("a sidecar with agents beside noise, killed")
 
 @pytest.mark.long
 def test_a_node_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each noise does something, and is bounded by what it should be. Seen to fail with a cap that leaves nothing."""
+    """Each noise does something, and is bounded by what it should be, and no call fails in the sidecar itself. Seen to
+    fail with a cap that leaves nothing, and when a client's own INTERNAL counts."""
     monkeypatch.setattr(node, "_CAP_USD", 0.03)
     told = asyncio.run(node.measure(6, 1.5, 1, tmp_path))
     assert list(told.pairs) == list(NOISES)
@@ -25,6 +26,9 @@ def test_a_node_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert pair.loud.acknowledged > 5, kind
         # Nobody has answered by then.
         assert told.did[kind] or kind == "dead", kind
+        assert "INTERNAL" not in told.did[kind], kind
+    assert told.call_failed == 0
+    assert told.did["batches"]["messages"] > 0
     assert told.did["calls"]["RESOURCE_EXHAUSTED"] > 0
     assert told.did["opens"]["RESOURCE_EXHAUSTED"] > 0
     assert told.did["oversized"]["INVALID_ARGUMENT"] > 0
