@@ -142,9 +142,9 @@ def test_what_the_store_does_not_tell_is_not_known(page: Page) -> None:
 
 def test_a_cap_of_a_purpose_stops_that_alone(page: Page) -> None:
     """Seen to fail when no model was said to be asked at all."""
-    used_up: dict[str, Any] = {"level": pb.SPEND_LEVEL_PURPOSE, "purpose": "dreaming", "usd_per_day": 0.5, "used_usd": 0.5}
+    dreaming = pb.SpendCap(level=pb.SPEND_LEVEL_PURPOSE, purpose="dreaming", usd_per_day=0.5, used_usd=0.5)
     for cap, said in (
-        (pb.SpendCap(**used_up), f"{CAP_USED} (dreaming): no model that costs is asked for it until it resets."),
+        (dreaming, f"{CAP_USED} (dreaming): no model that costs is asked for it until it resets."),
         (
             pb.SpendCap(level=pb.SPEND_LEVEL_TOTAL, tokens_per_day=10, used_tokens=10),
             f"{CAP_USED} (total, all purposes): no model that costs is asked until it resets.",

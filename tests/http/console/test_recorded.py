@@ -1,5 +1,5 @@
-"""Every screen of the console over a store that recorded episodes were replayed into: at both widths, in both colours, and
-by axe's rules. Where the recordings are not, as on a build machine, it is skipped and says so."""
+"""Every screen of the console over a store that recorded episodes were replayed into: at both widths, in both colours,
+and by axe's rules. Where the recordings are not, as on a build machine, it is skipped and says so."""
 
 from collections.abc import Iterator
 
