@@ -2,7 +2,8 @@
 
 Starts sidecars in turn from the package as it is and from a copy without the console, without an HTTP door, and from
 the package as it is with one. Prints the wheel's size, the CPU time of a start until the sidecar is quiet, and what it
-then holds in memory: medians of `--starts`. The wheel is built as a release builds it.
+then holds in memory: medians of `--starts`, with the lower and the upper quartile in brackets. A difference that lies
+within them is none that this run shows. The wheel is built as a release builds it.
 """
 
 import argparse
@@ -11,10 +12,11 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.figures import median
+from bench.figures import median, share
 from bench.processes import Servers
 
 _ROOT = Path(__file__).parent.parent
@@ -28,8 +30,8 @@ class Cost(NamedTuple):
 
     name: str
     wheel_bytes: int
-    start_cpu_ms: float
-    resident_mb: float
+    starts_cpu_ms: tuple[float, ...]
+    resident_mb: tuple[float, ...]
 
 
 def wheels_bytes(folder: Path) -> tuple[int, int]:
@@ -80,15 +82,21 @@ async def measure(folder: Path, starts: int) -> list[Cost]:
     costs = []
     for name, size, _, _ in ways:
         cpu_ms, resident_mb = zip(*found[name], strict=True)
-        costs.append(Cost(name, size, median(cpu_ms), median(resident_mb)))
+        costs.append(Cost(name, size, cpu_ms, resident_mb))
     return costs
 
 
 def table(costs: list[Cost]) -> str:
     lines = ["| sidecar | wheel, KB | start, ms of CPU | memory, MB |", "|---|---|---|---|"]
     for name, size, cpu_ms, resident_mb in costs:
-        lines.append(f"| {name} | {size / 1e3:,.0f} | {cpu_ms:.0f} | {resident_mb:.1f} |")
+        lines.append(f"| {name} | {size / 1e3:,.0f} | {_spread(cpu_ms, 0)} | {_spread(resident_mb, 1)} |")
     return "\n".join(lines)
+
+
+def _spread(values: Sequence[float], digits: int) -> str:
+    """The median, and the quartiles beside it."""
+    low, high = share(values, 0.25), share(values, 0.75)
+    return f"{median(values):.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 
 def main() -> None:

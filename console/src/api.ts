@@ -53,11 +53,17 @@ export function servicesOf(token: string): Omit<Api, "scope"> {
   };
 }
 
+/** The sidecar has answered, without what its store did not tell it. */
+export class StoreAway extends Error {}
+
 const NEW_LINK = "Run `sidemirror console` for a new link.";
+
+const TOLD_MORE = "Now, above, and `sidemirror doctor` say more.";
 
 /** What an error means to the viewer. */
 export function problemOf(error: unknown): Problem {
-  const { code, rawMessage } = ConnectError.from(error);
+  if (error instanceof StoreAway) return { title: "The store does not answer.", todo: TOLD_MORE, passes: true };
+  const { code, rawMessage, details } = ConnectError.from(error);
   switch (code) {
     case Code.Unauthenticated:
       return {
@@ -75,6 +81,10 @@ export function problemOf(error: unknown): Problem {
     case Code.Unavailable:
     case Code.Unknown:
     case Code.Aborted:
+      // The sidecar's own errors have details; what stands for one that is not reached has none.
+      if (code === Code.Unavailable && details.length > 0) {
+        return { title: "The sidecar answers, but could not do this.", todo: `${TOLD_MORE} (${rawMessage})`, passes: true };
+      }
       return {
         title: "The sidecar does not answer.",
         todo: `Is \`sidemirror serve --http\` running? (${rawMessage})`,

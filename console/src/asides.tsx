@@ -133,7 +133,14 @@ function Recalled(props: { receipt: Receipt }) {
       {receipt.items.map((item) => (
         <div key={item.id} class="card">
           <p class="kind">
-            {item.kind === "recovery" ? <Id>{item.id}</Id> : <Link to={["lessons", item.id]}>{headline(item.kind, 40) || "lesson"}</Link>}
+            {item.kind === "recovery" ? (
+              // A receipt does not name the failure; the list finds it by the recovery.
+              <Link to={["recoveries"]} query={{ text: item.id }}>
+                <Id>{item.id}</Id>
+              </Link>
+            ) : (
+              <Link to={["lessons", item.id]}>{headline(item.kind, 40) || "lesson"}</Link>
+            )}
             <span class="dim">version {item.version}</span>
             {item.score !== undefined && <span>fits {item.score.toFixed(2)}</span>}
             {item.isHeldBack && <HeldBack reason={item.heldBackReason} />}

@@ -112,9 +112,11 @@ function ItemLink(props: { id: string; kind: string; signature: string }) {
   const { id, kind, signature } = props;
   const isOne = kind === "recovery" || (kind === "" && isRecovery(id));
   const name = headline(kind, 40).replaceAll("_", " ") || (isOne ? "recovery" : "lesson");
-  if (isOne && signature === "") return <span>{name}</span>;
+  // Where the failure is not known, the list finds it by the recovery.
+  const isSought = isOne && signature === "";
+  const to = isSought ? ["recoveries"] : isOne ? ["recoveries", signature] : ["lessons", id];
   return (
-    <Link to={isOne ? ["recoveries", signature] : ["lessons", id]} title={seen(id)}>
+    <Link to={to} query={isSought ? { text: id } : {}} title={seen(id)}>
       {name}
     </Link>
   );

@@ -1,8 +1,15 @@
 /** When what agents are told was changed, and by whom: the server's `operations/advice_history.py`. */
-import { AdviceKind, AdviceKindSchema, PolicyLevelSchema, type AdviceChange, type AdvicePolicy } from "@sidemirror/api/v1/sidecar";
+import {
+  AdviceKind,
+  AdviceKindSchema,
+  PolicyLevelSchema,
+  type AdviceChange,
+  type AdvicePolicy,
+  type GetServerInfoResponse,
+} from "@sidemirror/api/v1/sidecar";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
-import { useApi, useAsked, type Asked } from "./api.js";
+import { StoreAway, useApi, useAsked, type Asked } from "./api.js";
 import { Missing, Time } from "./parts.js";
 import { headline, millisOf, word } from "./words.js";
 
@@ -17,8 +24,14 @@ function useChanges(): Asked<readonly AdviceChange[]> {
   const api = useApi();
   return useAsked("advice changes", async (signal) => {
     const info = await api.sidecar.getServerInfo({ ...api.scope, withAdviceChanges: true }, { signal });
+    if (isUntold(info)) throw new StoreAway();
     return info.adviceChanges;
   });
+}
+
+/** Whether an answer has no changes because the store did not tell them. */
+export function isUntold(info: GetServerInfoResponse): boolean {
+  return info.spendUnknown && info.adviceChanges.length === 0;
 }
 
 /** From when to when the shadow mode held in which a turn began. */

@@ -11,7 +11,7 @@ import { ThinkLevelSchema } from "@sidemirror/api/v1/thinking";
 import { useEffect } from "preact/hooks";
 
 import { useApi, useAsked } from "./api.js";
-import { ChangeList } from "./changes.js";
+import { ChangeList, isUntold } from "./changes.js";
 import { useSeen } from "./live.js";
 import { Answered, Badge, Facts, Grpcurl, Heading, Time } from "./parts.js";
 import { Share } from "./plots.js";
@@ -22,6 +22,8 @@ const EVERY_MS = 5_000;
 const CLOCK_MS = 1_000;
 // How far the viewer's clock may differ, as for the command: `operations/running_check.py`.
 const PAGE_CLOCK_MS = 5_000;
+
+const UNKNOWN = "Not known: the store does not answer.";
 
 // The built-in provider. What it cannot do is no finding: it takes a model.
 const RULES = "rules";
@@ -69,7 +71,7 @@ function findings({ info, aheadMs }: Answer): Note[] {
     add(`The model for ${purpose} is not asked (${headline(model.provider)} ${headline(model.model)}): it failed several times, cannot be loaded, or a cap is used up.`, "See the log.");
   }
   for (const cap of info.spendCaps) {
-    if (usedOf(cap).some((used) => used >= 1)) add(`A day's cap is used up (${capName(cap)}): no model is asked until it resets.`);
+    if (usedOf(cap).some((used) => used >= 1)) add(`A day's cap is used up (${capName(cap)}): no model that costs is asked${cap.purpose ? " for it" : ""} until it resets.`);
   }
   if (info.spendUnknown) add("The store does not say what was spent: no model that costs is asked.");
   const ahead = info.storeClock?.ahead;
@@ -191,7 +193,7 @@ function Info(props: Answer) {
       <section>
         <h2>What waits</h2>
         {info.backlog.length === 0 ? (
-          <p class="dim">No background work.</p>
+          <p class="dim">{info.spendUnknown ? UNKNOWN : "No background work."}</p>
         ) : (
           <Facts of={info.backlog.map((one) => [headline(one.kind).replaceAll("_", " "), one.waitingCount] as const)} />
         )}
@@ -200,6 +202,12 @@ function Info(props: Answer) {
         <h2>What it costs</h2>
         <Spend info={info} />
       </section>
+      {isUntold(info) && (
+        <section>
+          <h2>What was turned off and on</h2>
+          <p class="dim">{UNKNOWN}</p>
+        </section>
+      )}
       <ChangeList of={info.adviceChanges} />
       <section>
         <h2>Settings</h2>
@@ -242,7 +250,7 @@ function Answers(props: { is: boolean }) {
 }
 
 function Spend(props: { info: GetServerInfoResponse }) {
-  const { spend, spendCaps } = props.info;
+  const { spend, spendCaps, spendUnknown } = props.info;
   return (
     <>
       {spendCaps.length > 0 && (
@@ -280,7 +288,7 @@ function Spend(props: { info: GetServerInfoResponse }) {
         </table>
       )}
       {spend.length === 0 ? (
-        <p class="dim">No model was asked that costs anything in the last 7 days.</p>
+        <p class="dim">{spendUnknown ? UNKNOWN : "No model was asked that costs anything in the last 7 days."}</p>
       ) : (
         <table>
           <thead>

@@ -21,10 +21,15 @@ const SENTENCES: Partial<Record<SilenceReason, string>> = {
   [SilenceReason.NOT_ASKED]: "its start did not ask for any",
 };
 
+/** Where a turn's start has other words. A draw there is the caller's `holdout_fraction`. */
+const AT_START: Partial<Record<SilenceReason, string>> = {
+  [SilenceReason.HELD_BACK]: "what fitted was held back by a draw",
+};
+
 /** Why a turn started without a lesson, and how many its agent was given later because it asked. That it asked is on
  * record only where it was given something. */
 export function whyNoLesson(reason: SilenceReason, recalledCount: number): string {
-  return whySilent(reason) + recalledLater(reason, recalledCount);
+  return (AT_START[reason] ?? whySilent(reason)) + recalledLater(reason, recalledCount);
 }
 
 function recalledLater(reason: SilenceReason, count: number): string {

@@ -133,7 +133,7 @@ function Record(props: { turn: TurnRecord; head: GetTurnResponse; start: bigint;
           Latest entries
         </button>
       )}
-      {shown.length === 0 ? (
+      {shown.length + asides.length === 0 ? (
         <Empty>
           <p>{onlyTold ? "The sidecar has said nothing to these entries." : "Nothing of this turn is kept."}</p>
         </Empty>

@@ -16,6 +16,9 @@ COMMANDS = {
     **{name: arguments for name, arguments in READ.items() if name != "turns why"},
     "watch": ("watch", "--no-follow"),
     "turns show": ("turns", "show", TEXTS[0]),
+    "turns why of a turn": ("turns", "why", TEXTS[0]),
+    "turns why of a lesson": ("turns", "why", "--lesson", TEXTS[0]),
+    "turns why of both": ("turns", "why", TEXTS[0], "--lesson", TEXTS[0]),
 }
 # Those of them that print no JSON, or print it to be piped.
 WITHOUT_JSON = {"goals retry", "memory review", "memory export", "policy show", "advice show"}

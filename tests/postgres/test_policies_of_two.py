@@ -159,3 +159,18 @@ async def test_a_cap_of_a_sidecar_counts_what_it_serves(url: str, tmp_path: Path
         assert (await spending.reserve(Scope("globex", "p"), Purpose.CRITIQUE, half, 5.0)).most == half
         with pytest.raises(ModelFailed, match="the cap of this sidecar is reached"):
             await spending.reserve(Scope("acme", "p"), Purpose.CRITIQUE, half, 5.0)
+
+
+async def test_a_change_of_a_tenants_policy_is_on_record_at_the_other(url: str, tmp_path: Path) -> None:
+    """Also at one that is pinned to another project of the tenant. Seen to fail when the project had it that the call
+    named."""
+    pinned: dict[str, Any] = {"database_url": url, "tenant_id": "acme", "project_id": "blog", "pin_scope": "true"}
+    async with running(tmp_path / "a", database_url=url) as one, running(tmp_path / "b", **pinned) as other:
+        async with stubs(one.address) as (_, policies):
+            request = pb.SetPolicyRequest(tenant_id="acme", project_id="shop", policy=OFF, level=pb.POLICY_LEVEL_TENANT)
+            await policies.SetPolicy(request, timeout=60)
+            asked = pb.GetServerInfoRequest(tenant_id="globex", project_id="shop", with_advice_changes=True)
+            assert not (await policies.GetServerInfo(asked, timeout=60)).advice_changes
+        async with stubs(other.address) as (_, policies):
+            info = await policies.GetServerInfo(pb.GetServerInfoRequest(with_advice_changes=True), timeout=60)
+    assert [(one.level, one.after) for one in info.advice_changes] == [(pb.POLICY_LEVEL_TENANT, OFF.advice)]

@@ -90,6 +90,26 @@ async def test_what_a_policy_turned_off_and_on(tmp_path: Path) -> None:
         assert await changes(served, project_id="blog") == []
 
 
+async def test_a_tenants_policy_is_on_record_in_all_of_its_projects(tmp_path: Path) -> None:
+    """And in no other tenant's. Seen to fail when the project had it that the call named."""
+    async with running(tmp_path) as served, channel(served.address) as connection:
+        stub: Stub = SidecarServiceStub(connection)
+        for level, project_id, silenced in (
+            (pb.POLICY_LEVEL_PROJECT, "shop", "m1"),
+            (pb.POLICY_LEVEL_TENANT, "shop", "m2"),
+            (pb.POLICY_LEVEL_TENANT, "blog", "m3"),
+        ):
+            policy = pb.Policy(advice=pb.AdvicePolicy(silenced_ids=[silenced]))
+            request = pb.SetPolicyRequest(tenant_id="acme", project_id=project_id, policy=policy, level=level)
+            await stub.SetPolicy(request, timeout=60)
+        of_tenant = [(["m3"], ["m2"]), (["m2"], [])]
+        for project_id, own in (("shop", [(["m1"], [])]), ("blog", []), ("later", [])):
+            found = await changes(served, tenant_id="acme", project_id=project_id)
+            told = [(list(one.after.silenced_ids), list(one.before.silenced_ids)) for one in found]
+            assert told == of_tenant + own
+        assert await changes(served, tenant_id="other", project_id="shop") == []
+
+
 @pytest.fixture
 def guarded(tmp_path: Path) -> Iterator[SidecarThread]:
     """One with tokens: of an admin of all projects, and of one project's agent."""

@@ -1,6 +1,7 @@
 """When what a project's agents are told was changed, and by whom: the mode, and what policies turn off.
 
-A change is a note of the journal, in the project that it was made in. A mode belongs to a sidecar, which notes it with
+A change is a note of the journal, in the project whose agents it concerns; that of a tenant's policy concerns all
+projects, and is noted once, in a project that no call can name. A mode belongs to a sidecar, which notes it with
 its first turn in a project unless the last note has the same one: a project that was never in shadow has no notes. It
 holds from the sidecar's start on, which is the time of the note, and so ends the mode of the sidecar before it.
 """
@@ -27,6 +28,8 @@ _KEPT_US = 91 * 24 * 3600 * 1_000_000
 _MOST = 200
 # Of one read of the journal, in notes and bytes.
 _PAGE, _PAGE_BYTES = 500, 1024 * 1024
+# The project of what concerns all of a tenant's projects. It is not printable, so that no call can name it.
+_ALL_PROJECTS = "\x1fall"
 # The most projects whose mode is known to be noted; beyond it they are looked at again. Chosen here: some MiB.
 _MOST_SCOPES = 10_000
 
@@ -78,12 +81,13 @@ class AdviceChanges:
             return
         now_us = self._clock.now_us()
         key = f"{level.value}/{version or new_id(now_us)}"
-        await self._add(scope, key, AdviceChange(now_us, changed_by, "", level.value, before, after), now_us)
+        place = _of_all(scope) if level is PolicyLevel.TENANT else scope
+        await self._add(place, key, AdviceChange(now_us, changed_by, "", level.value, before, after), now_us)
 
     async def of(self, scope: Scope) -> tuple[AdviceChange, ...]:
-        """The last 200 changes of a project, the newest first. The mode of this sidecar is among them without a turn
-        too, where it ends the last one on record. Raises StoreUnavailable."""
-        found = await self._on_record(scope)
+        """The last 200 changes of a project and of its tenant, the newest first. The mode of this sidecar is among them
+        without a turn too, where it ends the last one on record. Raises StoreUnavailable."""
+        found = (*await self._on_record(scope), *await self._on_record(_of_all(scope)))
         last = next((one.mode for one in found if one.mode), self._mode)
         own = () if last == self._mode else (AdviceChange(self._started_us, mode=self._mode),)
         return tuple(sorted((*own, *found), key=lambda one: one.at_us, reverse=True))[:_MOST]
@@ -109,3 +113,8 @@ class AdviceChanges:
 
     async def _add(self, scope: Scope, key: str, change: AdviceChange, now_us: int) -> None:
         await self._journal.add(scope, TOPIC, Note(key, "", now_us, _encode(change)), _KEPT_US)
+
+
+def _of_all(scope: Scope) -> Scope:
+    """Where it is noted what concerns all projects of a scope's tenant."""
+    return Scope(scope.tenant_id, _ALL_PROJECTS)

@@ -1,6 +1,7 @@
 """A turn's timeline has why nothing was told, which answers were criticised, and what the agent recalled."""
 
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -11,7 +12,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.critique_pb2_grpc import CritiqueServiceStub
 from tests.http.chromium import Browser
 from tests.http.console.filled import LESSON, TASK, report
-from tests.http.console.looking import go, opened, overflow, shows, texts, violations
+from tests.http.console.looking import answered, go, opened, overflow, shows, texts, violations
 from tests.http.sidecars import door
 from tests.memory.recovering import FAILURE, SIGNATURE
 from tests.memory.talk import memories
@@ -61,3 +62,58 @@ def test_they_stand_between_the_entries(tmp_path: Path, browser: Browser) -> Non
         page.value(f"{links}.find((one) => one.innerText.includes('get_order')).click()")
         page.until("document.querySelector('.entry.named')?.innerText.includes('71.50')")
         shows(page, "rests on")
+
+
+def test_only_what_the_sidecar_said_has_what_was_recalled(tmp_path: Path, browser: Browser) -> None:
+    """Also where that is all it said, and a recalled recovery leads to its failure. Seen to fail when the box hid what
+    it counted, and when the recovery's id led nowhere."""
+    recovery = "a" * 32
+    started = pb.TurnEntry(sequence=1, turn_id="t", event=pb.TurnEvent(turn_started=pb.TurnStarted(task=TASK)))
+    turn = pb.Turn(turn_id="t", session_id="s", task=TASK, state=pb.TURN_STATE_FINISHED, last_sequence=1)
+    receipt = memory_pb.Receipt(
+        receipt_id="r",
+        place=memory_pb.RECEIPT_PLACE_RECOVERIES,
+        items=[memory_pb.ReceiptItem(id=recovery, kind="recovery", version=1)],
+    )
+    failures = memory_pb.ListRecoveriesResponse(
+        signatures=[
+            memory_pb.SignatureRecoveries(signature=name, moves=[memory_pb.RecoveryMove(recovery_id=name[0] * 32)])
+            for name in ("a|timeout|slow", "b|timeout|slow")
+        ]
+    )
+    answers: dict[str, Any] = {
+        "GetTurn": pb.GetTurnResponse(turn=turn, entries=[started]),
+        "ListReceipts": memory_pb.ListReceiptsResponse(receipts=[receipt]),
+        "ListRecoveries": failures,
+    }
+    with door(tmp_path) as server:
+        page = answered(browser, server, "/turns/t", answers)
+        shows(page, "Only what the sidecar said (1)")
+        page.until("document.querySelectorAll('.entry').length === 2")
+        page.value("document.querySelector('.check input').click()")
+        page.until("document.querySelectorAll('.entry').length === 1")
+        assert "recalled" in texts(page, ".entry")[0]
+        assert "has said nothing" not in page.value("document.querySelector('main').innerText")
+        page.value("document.querySelector('.entry .card a').click()")
+        page.until("location.hash.startsWith('#/recoveries?')")
+        page.until("document.querySelectorAll('tbody tr').length === 1")
+        assert texts(page, "tbody td:first-child a") == ["a|timeout|slow"]
+
+
+def test_a_draw_is_one_in_ten_at_a_failure_alone(tmp_path: Path, browser: Browser) -> None:
+    """A start's is the caller's `holdout_fraction`. Seen to fail when both had the same words."""
+    reason = pb.SILENCE_REASON_HELD_BACK
+    entries = [
+        pb.TurnEntry(directive=pb.TurnDirective(turn_plan=pb.TurnPlan(silence=reason))),
+        pb.TurnEntry(directive=pb.TurnDirective(silence=pb.Silence(reason=reason, signature=SIGNATURE))),
+    ]
+    for sequence, entry in enumerate(entries, start=1):
+        entry.turn_id, entry.sequence = "t", sequence
+    turn = pb.Turn(turn_id="t", session_id="s", task=TASK, state=pb.TURN_STATE_FINISHED, last_sequence=2)
+    with door(tmp_path) as server:
+        page = answered(browser, server, "/turns/t", {"GetTurn": pb.GetTurnResponse(turn=turn, entries=entries)})
+        page.until("document.querySelectorAll('.entry').length === 2")
+        start, failure = texts(page, ".entry")
+        assert "no lesson with it: what fitted was held back by a draw" in start
+        assert "one in ten" not in start
+        assert "it was held back by a draw, one in ten, to see what happens without it" in failure

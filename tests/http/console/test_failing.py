@@ -1,6 +1,7 @@
 """Where the sidecar does not answer, or not any more, each part of a screen says so and offers to ask again."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,13 +9,16 @@ import pytest
 from sidemirror.v1 import common_pb2, sidecar_pb2
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.assembly import opened as opened_stores
+from tests.faults.stores import Fault, Switch, behind
 from tests.http.chromium import Browser, Page
-from tests.http.console.looking import answered, fail, go, link_to, looked_at, opened, press, shows
+from tests.http.console.looking import answered, fail, go, link_to, looked_at, opened, press, shows, texts
 from tests.http.sidecars import door
 from tests.wire.sidecar import SidecarThread
 
 pytestmark = pytest.mark.slow("a browser is started")
 AWAY = "The sidecar does not answer."
+STORE_AWAY = "The sidecar answers, but could not do this."
 
 
 @pytest.fixture(scope="module")
@@ -132,4 +136,49 @@ def test_what_may_not_be_read_says_so(browser: Browser, server: SidecarThread) -
     looked_at(page)
     go(page, "/turns?session=" + "x" * 129)
     shows(page, "The sidecar refused.")
+    looked_at(page)
+
+
+def test_a_store_that_is_away_is_no_sidecar_that_is_away(
+    tmp_path: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sidecar has answered, and says why it could not. Seen to fail when every UNAVAILABLE was a sidecar that does
+    not answer."""
+    switch = Switch()
+    monkeypatch.setattr(opened_stores, "_embedded", behind(switch, opened_stores._embedded))
+    with door(tmp_path) as server:
+        page = opened(browser, server, "/nowhere")
+        switch.turn(Fault.AWAY)
+        try:
+            for place in ("/turns/t", "/lessons", "/recoveries"):
+                go(page, place, STORE_AWAY)
+                told = " ".join(texts(page, "main [role=alert]"))
+                for text in ("told so", "`sidemirror doctor` say more", "This page asks again by itself."):
+                    assert text in told
+                assert AWAY not in told
+            looked_at(page)
+        finally:
+            switch.turn(Fault.NONE)
+        # It is asked again by itself.
+        shows(page, "No failure is recognised here yet.")
+
+
+@pytest.mark.parametrize(
+    ("place", "missing"),
+    [
+        ("/lessons/l", "When what agents are told was changed: not read. The store does not answer."),
+        ("/turns/t", "Since when: not read. The store does not answer."),
+    ],
+)
+def test_changes_that_the_store_does_not_tell_are_not_none(
+    browser: Browser, server: SidecarThread, place: str, missing: str
+) -> None:
+    """Seen to fail when an answer without changes meant that there are none on record."""
+    given = answers()
+    given["GetServerInfo"] = sidecar_pb2.GetServerInfoResponse(spend_unknown=True)
+    given["GetTurn"].turn.is_shadow = True
+    given["GetTurn"].turn.start_time.GetCurrentTime()
+    page = answered(browser, server, place, given)
+    shows(page, missing)
+    assert "is not on record" not in page.value("document.querySelector('main').innerText")
     looked_at(page)

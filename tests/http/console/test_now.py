@@ -19,6 +19,7 @@ pytestmark = pytest.mark.slow("a browser is started")
 AT = "127.0.0.1:50051"
 # What the page says beside the sidecar's findings.
 CAP_USED = "A day's cap is used up"
+UNKNOWN = "Not known: the store does not answer."
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +124,36 @@ def test_what_only_the_page_sees(page: Page) -> None:
         assert text in told
     assert len(texts(page, ".findings li")) == 6
     looked_at(page)
+
+
+def test_what_the_store_does_not_tell_is_not_known(page: Page) -> None:
+    """Seen to fail when what waits, what was spent and what was turned off were told as nothing."""
+    answer(page, {"GetServerInfo": info(spend_unknown=True)})
+    go(page, "/nowhere")
+    go(page, "/now", UNKNOWN)
+    told = {section.partition("\n")[0]: section for section in texts(page, "main section")}
+    for name in ("What waits", "What it costs", "What was turned off and on"):
+        assert UNKNOWN in told[name]
+    shown = page.value("document.querySelector('main').innerText")
+    assert "No background work." not in shown
+    assert "No model was asked" not in shown
+    looked_at(page)
+
+
+def test_a_cap_of_a_purpose_stops_that_alone(page: Page) -> None:
+    """Seen to fail when no model was said to be asked at all."""
+    dreaming = pb.SpendCap(level=pb.SPEND_LEVEL_PURPOSE, purpose="dreaming", usd_per_day=0.5, used_usd=0.5)
+    for cap, said in (
+        (dreaming, f"{CAP_USED} (dreaming): no model that costs is asked for it until it resets."),
+        (
+            pb.SpendCap(level=pb.SPEND_LEVEL_TOTAL, tokens_per_day=10, used_tokens=10),
+            f"{CAP_USED} (total, all purposes): no model that costs is asked until it resets.",
+        ),
+    ):
+        answer(page, {"GetServerInfo": info(spend_caps=[cap])})
+        go(page, "/nowhere")
+        go(page, "/now", CAP_USED)
+        assert said in texts(page, ".findings li")
 
 
 def test_nothing_is_wrong(page: Page) -> None:

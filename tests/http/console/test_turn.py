@@ -69,6 +69,8 @@ def test_a_turn_is_timed_from_its_first_entry(browser: Browser, server: SidecarT
     facts = page.value("document.querySelector('.facts').innerText")
     assert "116 ms" in facts
     assert "43 ms" not in facts
+    # Its plan names no failure; the list of recoveries finds that by the recovery.
+    assert page.value("document.querySelector('.block .card a').hash") == "#/recoveries?text=told"
 
 
 def test_what_was_left_out_is_told_apart_by_its_words(browser: Browser, server: SidecarThread) -> None:

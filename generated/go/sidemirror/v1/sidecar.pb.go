@@ -951,8 +951,8 @@ type AdviceChange struct {
 	ChangedBy string `protobuf:"bytes,2,opt,name=changed_by,json=changedBy,proto3" json:"changed_by,omitempty"`
 	// The mode since then, `on` or `shadow`; empty for a change of a policy. Before the first change it was `on`.
 	Mode string `protobuf:"bytes,3,opt,name=mode,proto3" json:"mode,omitempty"`
-	// Whose policy was changed; UNSPECIFIED for a change of the mode. A tenant's is on record in the project that the call
-	// named.
+	// Whose policy was changed; UNSPECIFIED for a change of the mode. Changes of the tenant's policy are among those of all
+	// its projects, for callers whose token covers them all.
 	Level PolicyLevel `protobuf:"varint,4,opt,name=level,proto3,enum=sidemirror.v1.PolicyLevel" json:"level,omitempty"`
 	// What that policy turned off before.
 	Before *AdvicePolicy `protobuf:"bytes,5,opt,name=before,proto3" json:"before,omitempty"`

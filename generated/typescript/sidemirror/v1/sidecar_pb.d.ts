@@ -487,8 +487,8 @@ export declare type AdviceChange = Message<"sidemirror.v1.AdviceChange"> & {
   mode: string;
 
   /**
-   * Whose policy was changed; UNSPECIFIED for a change of the mode. A tenant's is on record in the project that the call
-   * named.
+   * Whose policy was changed; UNSPECIFIED for a change of the mode. Changes of the tenant's policy are among those of all
+   * its projects, for callers whose token covers them all.
    *
    * @generated from field: sidemirror.v1.PolicyLevel level = 4;
    */
