@@ -9,7 +9,9 @@ import pytest
 
 from tests.faults.process import Process
 from tests.postgres.databases import Databases
-from tests.telemetry_in.received import recorded
+from tests.telemetry_in.made import request_of
+from tests.telemetry_in.received import export, recorded
+from tests.telemetry_in.test_keeping import request_above
 from tests.telemetry_in.test_kills import (
     LONG_SETTLE,
     SETTINGS,
@@ -56,6 +58,16 @@ async def test_the_recorded_set_ups_at_either_of_two_sidecars(two: list[Process]
     """Seen to fail when the notes of an export are written 0.3 s after it is acknowledged."""
     await sent_and_killed(two, captured(), 2, 22)
     await asyncio.to_thread(check_captures, two[0].address)
+
+
+async def test_what_lies_above_an_agent_comes_to_the_other_sidecar(two: list[Process]) -> None:
+    """Seen to fail when only memory knows in which traces an agent works: the turn came after a minute, in a session of
+    its own."""
+    run, above = request_above("t")
+    for process, spans in zip(two, (run, [above]), strict=True):
+        await asyncio.to_thread(export, process.address, request_of(spans))
+    (turn,) = await asyncio.to_thread(recorded, two[0].address, ended=1)
+    assert (turn.session, [call.name for call in turn.calls]) == ("otlp:named above", ["sql", "sql"])
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,31 @@ def test_an_export_has_so_many_spans(form: str) -> None:
     assert (found.wrong, found.rejected) == (f"an export may have {MOST_SPANS} spans", 0)
 
 
+def delimited(field: int, body: bytes) -> bytes:
+    """A field of protobuf that holds a message."""
+    length, size = b"", len(body)
+    while size > 0x7F:
+        length += bytes([size & 0x7F | 0x80])
+        size >>= 7
+    return bytes([field << 3 | 2]) + length + bytes([size]) + body
+
+
+# The begin and the end of a group, protobuf's old form of a message, of a field that no message has.
+GROUP = b"\x9b\x06\x9c\x06"
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_spans_behind_a_group_are_counted(level: int) -> None:
+    """Of the export, of its resource and of its scope. Seen to fail when the count ends at a group."""
+    fields = (1, 2, 2)
+    body = delimited(fields[2], b"") * (MOST_SPANS + 1)
+    for at in (2, 1, 0):
+        body = GROUP + body if at == level else body
+        body = delimited(fields[at - 1], body) if at else body
+    found = decode(body, is_json=False, with_content=True)
+    assert (found.wrong, found.rejected) == (f"an export may have {MOST_SPANS} spans", 0)
+
+
 @pytest.mark.parametrize(
     ("body", "wrong"),
     [

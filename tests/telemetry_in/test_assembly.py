@@ -86,6 +86,15 @@ def test_a_later_turn_of_the_whole_trace_has_a_number() -> None:
     assert (first.wholes, later.wholes) == (1, 2)
 
 
+def test_a_later_turn_of_the_whole_trace_may_have_answers_only() -> None:
+    """Seen to fail when any earlier turn is one of an agent: the answer was gone, and nobody counted it."""
+    first = made(span("m1", kind=MODEL, text="one"))
+    later = made(span("m2", kind=MODEL, text="two"), recorded=first.taken, wholes=first.wholes)
+    assert [(turn.top, turn.answer) for turn in (*first.turns, *later.turns)] == [("trace", "one"), ("trace-2", "two")]
+    beside = made(span("a", "", AGENT), span("t", "a"))
+    assert made(span("m", kind=MODEL, text="x"), recorded=beside.taken, wholes=beside.wholes).turns == ()
+
+
 def test_nodes_that_are_called_agents_do_not_split_a_run() -> None:
     """As LangGraph's agent `agent` under OpenInference. Seen to fail when these nodes are agents: three turns."""
     (turn,) = made(

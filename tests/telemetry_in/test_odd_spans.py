@@ -14,7 +14,7 @@ from tests.faults.process import Process
 from tests.operations.scrape import labelled, metrics_address
 from tests.telemetry_in.made import MadeCall, SpanMessage, request_of, run_of, span
 from tests.telemetry_in.received import TAKES_SPANS, export, recorded, until
-from tests.telemetry_in.test_abuse import nested, with_attributes
+from tests.telemetry_in.test_abuse import GROUP, delimited, nested, with_attributes
 
 pytestmark = pytest.mark.slow("a sidecar gets what takes it seconds")
 
@@ -63,15 +63,6 @@ def circle() -> list[SpanMessage]:
     return [*spans, span("circle", "own", "own", gen_ai__operation__name="invoke_agent")]
 
 
-def delimited(field: int, body: bytes) -> bytes:
-    """A field of protobuf that holds a message."""
-    length, size = b"", len(body)
-    while size > 0x7F:
-        length += bytes([size & 0x7F | 0x80])
-        size >>= 7
-    return bytes([field << 3 | 2]) + length + bytes([size]) + body
-
-
 def deep(depth: int) -> bytes:
     """An export whose only attribute is nested so deep."""
     value = b""
@@ -103,6 +94,12 @@ ODD = {
     "two million empty spans": Odd(lambda: delimited(1, delimited(2, delimited(2, b"") * MANY)), (BAD,)),
     "two million empty scopes": Odd(lambda: delimited(1, delimited(2, b"") * MANY), (BAD,)),
     "two million empty resources": Odd(lambda: delimited(1, b"") * MANY, (BAD,)),
+    "two million empty spans behind a group": Odd(
+        lambda: GROUP + delimited(1, delimited(2, delimited(2, b"") * MANY)), (BAD,)
+    ),
+    "two million empty spans behind a group of their resource's": Odd(
+        lambda: delimited(1, GROUP + delimited(2, delimited(2, b"") * MANY)), (BAD,)
+    ),
 }
 
 

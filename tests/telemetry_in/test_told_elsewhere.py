@@ -8,6 +8,7 @@ from pathlib import Path
 import grpc
 import pytest
 
+from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.http.hooks.projects import project_of
@@ -19,6 +20,7 @@ from tests.http.test_mcp import connected, said
 from tests.telemetry_in.made import MadeCall, request_of, run_of
 from tests.telemetry_in.received import export, recorded, takes_spans, until
 from tests.wire.sidecar import SidecarThread
+from tests.wire.test_shell import review
 
 pytestmark = pytest.mark.slow("the package of MCP takes seconds to load, and traces have to be quiet")
 
@@ -82,6 +84,48 @@ async def test_a_reviewed_look_up_is_told_at_a_hook_and_by_mcp(server: SidecarTh
         arguments = json.dumps({"command": BAD})
         worked = await said(client, "what_worked", tool="Bash", error_text=FAILURE, arguments=arguments)
         assert f"In 5 of 5 {SENTENCE}" in worked
+
+
+UNKNOWN = (
+    MadeCall("deploy", '{"region": "nowhere"}', "ValueError: unknown region: nowhere", failed=True),
+    MadeCall("deploy", '{"region": "west"}', "deployed"),
+)
+
+
+async def test_a_lesson_that_a_person_reviewed_is_told_in_the_next_run(server: SidecarThread, tmp_path: Path) -> None:
+    """One conversation has taught it, so it waits; nobody else confirms it. At a hook and by MCP. Seen to fail without
+    the review."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    project_id = project_of(str(folder))
+    run = run_of("reviewed by hand", UNKNOWN, conversation="c")
+    export(server.address, request_of(run), tenant="default", project=project_id)
+    lessons = until(
+        lambda: kept_in(server, project_id), lambda found: any(one.applies_when.tools == ["deploy"] for one in found)
+    )
+    (lesson,) = (one for one in lessons if one.applies_when.tools == ["deploy"])
+    assert (lesson.state, lesson.origin) == (pb.MEMORY_STATE_QUARANTINED, common_pb2.ORIGIN_TOOL)
+
+    def heard_at_a_prompt() -> str:
+        player = ClaudeCode(server, f"told{next(SESSIONS)}", folder)
+        heard = player.heard(player.asks(lesson.content))
+        player.answers("Done.", again=True)
+        return heard
+
+    place = f"?project_id={project_id}"
+    async with connected(server.http_port, token_of(server.folder / "data"), place=place) as client:
+        assert lesson.content not in heard_at_a_prompt()
+        assert await said(client, "recall_lessons", task=lesson.content, tools=["deploy"]) == tools.NO_LESSONS
+        with grpc.insecure_channel(server.address) as channel:
+            review(ReflectiveMemoryServiceStub(channel), project_id, lesson.id)
+        assert lesson.content in heard_at_a_prompt()
+        assert lesson.content in await said(client, "recall_lessons", task=lesson.content, tools=["deploy"])
+
+
+def kept_in(server: SidecarThread, project_id: str) -> list[pb.Memory]:
+    with grpc.insecure_channel(server.address) as channel:
+        stub = ReflectiveMemoryServiceStub(channel)
+        return list(stub.ListReflections(pb.ListReflectionsRequest(project_id=project_id)).memories)
 
 
 def learned(server: SidecarThread) -> list[str]:

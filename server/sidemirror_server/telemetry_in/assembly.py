@@ -70,7 +70,8 @@ def assemble(spans: Iterable[Span], recorded: frozenset[str], quiet_us: int, wai
     late = groups.pop(_LATE, [])
     taken, turns, again = {span.span_id for span in late}, [], []
     found = {top: _turn(tree, top, members) for top, members in groups.items()}
-    has_agents = bool(recorded) or any(
+    # Where earlier turns were of the whole trace, it has no agent so far.
+    has_agents = bool(recorded and not wholes) or any(
         _is_of_record(turn, has_agents=True) for top, turn in found.items() if top != WHOLE
     )
     for top, turn in found.items():

@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -20,7 +20,7 @@ from sidemirror_server.trace.sources import SourceKind
 from sidemirror_server.vocabulary.ids import JobId, derived_id
 from sidemirror_server.vocabulary.scope import Scope, whose
 from sidemirror_server.work.bounded_queue import Bounded
-from sidemirror_server.work.queue import Job, JobState, NewJob
+from sidemirror_server.work.queue import JobState, NewJob
 
 _log = logging.getLogger(__name__)
 
@@ -31,13 +31,14 @@ KIND = "assemble_trace"
 _DAY_US = 24 * 3_600 * 1_000_000
 # After four times this, notes are forgotten that nothing came of (clause JO4 of the journal): after a day.
 KEPT_US = _DAY_US // 4
-# Traces whose spans were kept here lately: what lies above an agent is kept only for them. Chosen here: some MiB.
+# Traces whose spans were kept here lately; of others the journal is asked. Chosen here: some MiB.
 _MOST_TRACES = 10_000
 # What is kept of one trace within a minute, and what turns are made of at once: spans, and bytes of their notes. Chosen
 # here: as many spans as a turn may have events, with texts of 6 KB each; a look at a trace reads all of it.
 MOST_SPANS, MOST_BYTES = 10_000, 64 * 1024 * 1024
 _MINUTE_US = 60_000_000
-# Notes of one export that are written side by side. Chosen here: they share a commit, and other callers get theirs.
+# Traces of one export that are looked up or written side by side. Chosen here: they share a commit, and other callers
+# get theirs.
 _AT_ONCE = 16
 # Limits of one read of the journal.
 _PAGE, _PAGE_BYTES = 100, 4 * 1024 * 1024
@@ -80,6 +81,13 @@ trace_in = msgspec.json.Decoder(TraceDue).decode
 _encoded = msgspec.json.Encoder(order="deterministic").encode
 
 
+def note_of_done(trace_id: str, span_ids: Iterable[str], at_us: int, wholes: int = 0) -> Note:
+    """The note that nothing more is made of these spans, nor of what comes below them later."""
+    ids = tuple(sorted(span_ids))
+    digest = hashlib.blake2b("\0".join(ids).encode(), digest_size=16).hexdigest()
+    return Note(f"{trace_id}/recorded/{digest}", trace_id, at_us, _encoded(Piece(recorded=ids, wholes=wholes)))
+
+
 class SpanInbox:
     """Keeps spans, and the times at which their traces are looked at."""
 
@@ -92,15 +100,15 @@ class SpanInbox:
     async def keep(self, scope: Scope, caller: str, traces: Mapping[str, Sequence[Span]], now_us: int) -> Kept:
         """Keeps the spans of these traces that belong to an agent's work; they are durable then. Of one trace there are
         MOST_SPANS and MOST_BYTES in a minute. Raises LimitReached when too many traces wait, and what the store
-        raises."""
+        raises; then some of the traces may be kept, each of them whole."""
         kept: list[tuple[str, Sequence[Span], _Lately]] = []
         dropped = 0
-        for trace, spans in traces.items():
-            if (lately := self._lately(scope, trace, spans, now_us)) is not None:
-                fitting = _fitting(scope, trace, spans, lately)
-                dropped += len(spans) - len(fitting)
-                if fitting:
-                    kept.append((trace, fitting, lately))
+        for trace in await self._of_agents(scope, traces):
+            spans, lately = traces[trace], self._in_minute(scope, trace, now_us)
+            fitting = _fitting(scope, trace, spans, lately)
+            dropped += len(spans) - len(fitting)
+            if fitting:
+                kept.append((trace, fitting, lately))
         waiting = list(kept)
         try:
             while waiting:
@@ -112,24 +120,19 @@ class SpanInbox:
         return Kept(sum(len(fitting) for _, fitting, _ in kept), dropped)
 
     async def look_again(self, scope: Scope, trace_id: str, at_us: int, now_us: int) -> None:
-        """Has the trace looked at once more, soon after `at_us`, by the job of a look. Raises what the store raises."""
-        await self._look_at(scope, trace_id, at_us, now_us, self._jobs.follow)
-
-    async def are_many(self, scope: Scope) -> bool:
-        """Whether so many traces of the scope wait that none may do so for long. Raises what the store raises."""
-        return await self._jobs.is_half_full(scope, KIND)
-
-    async def _look_at(
-        self, scope: Scope, trace_id: str, at_us: int, now_us: int, put: Callable[[Scope, NewJob, int], Awaitable[Job]]
-    ) -> None:
-        """Puts the job of a look, unless there is one that has yet to begin."""
+        """Has the trace looked at soon after `at_us`, unless there is a job for it that has yet to begin. However many
+        wait: whoever would bring one more asks for leave before. Raises what the store raises."""
         while True:
             job = self._job(scope, trace_id, at_us)
-            kept = await put(scope, job, now_us)
+            kept = await self._jobs.follow(scope, job, now_us)
             if kept.state in (JobState.QUEUED, JobState.RETRYING):
                 return
             # By the clock of another sidecar its time has come: what was kept just now may not have been seen.
             at_us = (job.run_at_us or at_us) + 1
+
+    async def are_many(self, scope: Scope) -> bool:
+        """Whether so many traces of the scope wait that none may do so for long. Raises what the store raises."""
+        return await self._jobs.is_half_full(scope, KIND)
 
     def _job(self, scope: Scope, trace_id: str, at_us: int) -> NewJob:
         """One job for all that falls due at nearly the same time."""
@@ -153,22 +156,33 @@ class SpanInbox:
         is_new = False
         try:
             at_us = now_us + self._settle_us
-            # First, so that what is refused leaves nothing in the store.
+            # First, so that a trace that is refused leaves nothing in the store. What has leave goes on to its end: as
+            # many traces as are kept side by side may go over the limit.
             await self._jobs.check(scope, KIND, self._job(scope, trace_id, at_us).job_id)
             digest = hashlib.blake2b(_encoded(spans), digest_size=16).hexdigest()
             note = Note(f"{trace_id}/{digest}", trace_id, now_us, body)
             is_new = await self._journal.add(scope, TOPIC, note, KEPT_US)
-            await self._look_at(scope, trace_id, at_us, now_us, self._jobs.put)
+            await self.look_again(scope, trace_id, at_us, now_us)
         finally:
             if not is_new:
                 lately.spans -= len(spans)
                 lately.size_bytes -= len(body)
 
-    def _lately(self, scope: Scope, trace_id: str, spans: Sequence[Span], now_us: int) -> _Lately | None:
-        """What was kept of the trace in this minute; None if no agent works in it, as far as is known here."""
-        if (scope, trace_id) not in self._known and all(span.kind is SpanKind.OTHER for span in spans):
-            return None
-        return self._in_minute(scope, trace_id, now_us)
+    async def _of_agents(self, scope: Scope, traces: Mapping[str, Sequence[Span]]) -> list[str]:
+        """The traces in which an agent works, as far as is known. Its spans may have come to another sidecar, or here
+        before a restart: so the journal is asked about spans above an agent, if one is the top or names a conversation.
+        Raises what the store raises."""
+        found, asked = list[str](), list[str]()
+        for trace, spans in traces.items():
+            if (scope, trace) in self._known or any(span.kind is not SpanKind.OTHER for span in spans):
+                found.append(trace)
+            elif any(not span.parent_id or span.session for span in spans):
+                asked.append(trace)
+        for start in range(0, len(asked), _AT_ONCE):
+            batch = asked[start : start + _AT_ONCE]
+            notes = await asyncio.gather(*(self._journal.tail(scope, TOPIC, trace, 0, 1, 1) for trace in batch))
+            found += (trace for trace, noted in zip(batch, notes, strict=True) if noted)
+        return found
 
     def _in_minute(self, scope: Scope, trace_id: str, now_us: int) -> _Lately:
         key = (scope, trace_id)
@@ -182,8 +196,9 @@ class SpanInbox:
 
 
 class WaitingSpans:
-    """Spans that wait, for erasures. All of a trace goes: its spans tell of one run, and those that come later bring
-    the job again, which finds that the session or turn was erased."""
+    """Spans that wait, for erasures. All of a trace goes: its spans tell of one run. Their ids stay, so that nothing is
+    made of what comes below them later; another top brings the job again, which finds that the session or turn was
+    erased."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -193,29 +208,39 @@ class WaitingSpans:
         store raises."""
         if kind not in (SourceKind.TURN, SourceKind.SESSION) or not record_id.startswith(PREFIX):
             return 0
-        groups: dict[str, str] = {}
         named: set[str] = set()
-        async for note in self._notes(scope):
-            groups[note.key] = note.group
-            if note.group not in named and self._is_of(note, kind, record_id):
+        async for note in self._notes(scope, None):
+            if note.group not in named and _is_of(note.group, piece_in(note.body).spans, kind, record_id):
                 named.add(note.group)
-        return sum([await self._journal.drop(scope, TOPIC, key) for key, group in groups.items() if group in named])
+        return sum([await self._drop(scope, trace_id) for trace_id in named])
 
-    @staticmethod
-    def _is_of(note: Entry, kind: SourceKind, record_id: str) -> bool:
-        if kind is SourceKind.TURN:
-            return record_id.startswith(turn_id_of(note.group, ""))
-        own = record_id.startswith(session_id_of(f"{note.group}-"))
-        return own or any(
-            span.session and session_id_of(span.session) == record_id for span in piece_in(note.body).spans
-        )
+    async def _drop(self, scope: Scope, trace_id: str) -> int:
+        """Drops a trace's notes of spans, of which the ids stay; returns how many."""
+        waiting = dict[str, int]()
+        ids: set[str] = set()
+        async for note in self._notes(scope, trace_id):
+            if spans := piece_in(note.body).spans:
+                waiting[note.key] = note.at_us
+                ids.update(span.span_id for span in spans)
+        if waiting:
+            # First: after a crash between the two, what is left is dropped by the next step, or taken for done.
+            await self._journal.add(scope, TOPIC, note_of_done(trace_id, ids, max(waiting.values())), KEPT_US)
+        return sum([await self._journal.drop(scope, TOPIC, key) for key in waiting])
 
-    async def _notes(self, scope: Scope) -> AsyncIterator[Entry]:
+    async def _notes(self, scope: Scope, trace_id: str | None) -> AsyncIterator[Entry]:
         after = 0
-        while entries := await self._journal.tail(scope, TOPIC, None, after, _PAGE, _PAGE_BYTES):
+        while entries := await self._journal.tail(scope, TOPIC, trace_id, after, _PAGE, _PAGE_BYTES):
             after = entries[-1].position
             for entry in entries:
                 yield entry
+
+
+def _is_of(trace_id: str, spans: Sequence[Span], kind: SourceKind, record_id: str) -> bool:
+    """Whether spans of a trace belong to this turn or session."""
+    if kind is SourceKind.TURN:
+        return record_id.startswith(turn_id_of(trace_id, ""))
+    own = record_id.startswith(session_id_of(f"{trace_id}-"))
+    return own or any(span.session and session_id_of(span.session) == record_id for span in spans)
 
 
 def _fitting(scope: Scope, trace_id: str, spans: Sequence[Span], lately: _Lately) -> Sequence[Span]:

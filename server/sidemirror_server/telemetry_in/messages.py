@@ -28,9 +28,11 @@ def decoded(value: Any) -> Any:
 def last_question(value: Any) -> str:
     """What the user last wrote; empty if nothing. `value`: messages, or a prompt with messages in it."""
     found = decoded(value)
-    if isinstance(found, dict):
+    while isinstance(found, dict):
         prompt = found.get("prompt")
-        return prompt if isinstance(prompt, str) else last_question(found.get("messages", prompt))
+        if isinstance(prompt, str):
+            return prompt
+        found = decoded(found.get("messages", prompt))
     for message in reversed(found) if isinstance(found, list) else ():
         if isinstance(message, dict) and message.get("role") in _USER and (text := text_of(message)):
             return text

@@ -127,11 +127,12 @@ def _arguments(value: Any) -> str:
     return enter_json_clipped(_text(value), _TEXT_CHARS)
 
 
-def _literal(text: str) -> Any:
+def _literal(text: str) -> str:
+    """A Python literal as JSON; another text, and a literal that JSON has no form for, as it is."""
     if not text.startswith("{") or len(text) > _LITERAL_CHARS or decoded(text) is not None:
         return text
     try:
-        return ast.literal_eval(text)
+        return json.dumps(ast.literal_eval(text), ensure_ascii=False, default=str)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return text
 
@@ -157,7 +158,7 @@ def _text(value: Any) -> str:
         return value or ""
     try:
         return json.dumps(value, ensure_ascii=False, default=str)
-    except (ValueError, RecursionError):
+    except (TypeError, ValueError, RecursionError):
         return ""
 
 
@@ -187,4 +188,5 @@ def _session(value: Any) -> str:
 def _count(value: Any) -> int:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
         value = int(value)
-    return value if isinstance(value, int) and 0 <= value < _LARGEST else 0
+    # A truth value is no number, and is none of JSON's either.
+    return value if type(value) is int and 0 <= value < _LARGEST else 0

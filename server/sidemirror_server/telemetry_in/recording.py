@@ -5,7 +5,6 @@ from the spans, and notes are dropped last.
 """
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Mapping, Sequence
 
@@ -19,6 +18,7 @@ from sidemirror_server.telemetry_in.inbox import (
     TOPIC,
     Piece,
     SpanInbox,
+    note_of_done,
     piece_in,
     placed,
     trace_in,
@@ -26,7 +26,7 @@ from sidemirror_server.telemetry_in.inbox import (
 from sidemirror_server.telemetry_in.spans import Span
 from sidemirror_server.telemetry_in.turn_events import events_of, is_missing, session_id_of, started_of, turn_id_of
 from sidemirror_server.trace.event import Event
-from sidemirror_server.trace.log import Journal, Note
+from sidemirror_server.trace.log import Journal
 from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
@@ -179,10 +179,7 @@ class TraceRecorder:
         """Notes the spans that are done, then drops the notes that hold no others."""
         waiting, recorded, taken = noted.waiting, noted.recorded, found.taken
         if fresh := taken - recorded:
-            ids = tuple(sorted(fresh))
-            digest = hashlib.blake2b("\0".join(ids).encode(), digest_size=16).hexdigest()
-            body = msgspec.json.encode(Piece(recorded=ids, wholes=found.wholes))
-            note = Note(f"{trace_id}/recorded/{digest}", trace_id, self._clock.now_us(), body)
+            note = note_of_done(trace_id, fresh, self._clock.now_us(), found.wholes)
             await self._journal.add(scope, TOPIC, note, KEPT_US)
         done = recorded | taken
         for key, piece in waiting.items():

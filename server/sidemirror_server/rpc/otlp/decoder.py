@@ -40,6 +40,8 @@ class SpanDecoder:
         try:
             question = msgspec.msgpack.encode(_Question(body, is_json, with_content))
             return msgspec.msgpack.decode(await self._process.ask(question), type=Decoded)
+        except msgspec.MsgspecError:
+            return Decoded(wrong="it cannot be read")
         except FatalQuestion:
             return Decoded(wrong="it cannot be read: the process that decodes it ends each time")
         except ChildEnded as error:

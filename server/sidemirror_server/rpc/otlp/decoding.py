@@ -37,13 +37,14 @@ _NS_LIMIT = 2**63
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
 _KINDS = ("stringValue", "intValue", "boolValue", "doubleValue", "arrayValue", "kvlistValue")
 # Of protobuf's wire: types of fields, and how many bytes those of fixed length have.
-_VARINT, _LENGTH_DELIMITED = 0, 2
+_VARINT, _LENGTH_DELIMITED, _GROUP_BEGINS, _GROUP_ENDS = 0, 2, 3, 4
 _FIXED = {1: 8, 5: 4}
 
 
 class Decoded(msgspec.Struct, frozen=True):
     """An export. `traces`: its spans by trace id. `rejected`: how many spans were malformed, and `reason` says how the
-    first one was. `without_texts`: of how many the texts are left out. `wrong`: why the export as a whole cannot be
+    first one was. `without_texts`: of how many the texts are left out, since they cannot be read or those before them
+    took too long. `wrong`: why the export as a whole cannot be
     read; empty if it can."""
 
     traces: dict[str, list[Span]] = {}
@@ -80,7 +81,13 @@ def decode(body: bytes, *, is_json: bool, with_content: bool) -> Decoded:
             continue
         is_read = with_content and cpu_s() < ends_s
         without_texts += with_content and not is_read
-        traces.setdefault(raw.trace_id, []).append(span_of(raw, with_content=is_read))
+        try:
+            span = span_of(raw, with_content=is_read)
+        except (TypeError, ValueError, RecursionError):
+            # Only texts nest; those of one span are its own matter.
+            span = span_of(raw, with_content=False)
+            without_texts += is_read
+        traces.setdefault(raw.trace_id, []).append(span)
     return Decoded(traces, rejected, reason, without_texts)
 
 
@@ -103,7 +110,8 @@ def _of_protobuf(body: bytes) -> Iterator[Callable[[], RawSpan]]:
 
 
 def _messages(body: bytes, start: int, end: int, path: tuple[int, ...]) -> Iterator[int]:
-    """Where the messages begin that lie on a path of fields. Of what is no protobuf, those before it are found."""
+    """Where the messages begin that lie on a path of fields. Of what is no protobuf, those before it are found. In a
+    group, which no message of OTLP has, they are found too: what stands behind it counts in any case."""
     at = start
     while at < end:
         key, at = _varint(body, at, end)
@@ -114,7 +122,7 @@ def _messages(body: bytes, start: int, end: int, path: tuple[int, ...]) -> Itera
             _, at = _varint(body, at, end)
         elif wire in _FIXED:
             length = _FIXED[wire]
-        else:
+        elif wire not in (_GROUP_BEGINS, _GROUP_ENDS):
             return
         if wire == _LENGTH_DELIMITED and key >> 3 == path[0]:
             yield at

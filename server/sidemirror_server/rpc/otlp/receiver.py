@@ -16,7 +16,9 @@ from sidemirror_server.vocabulary.telemetry import SPANS
 _log = logging.getLogger(__name__)
 
 _TOO_MANY = f"a trace may have {MOST_SPANS} spans and {MOST_BYTES >> 20} MiB in a minute"
-_TOO_SLOW = "the texts of {} spans are left out: those before them took too long to search for secrets"
+_TOO_SLOW = (
+    "the texts of {} spans are left out: they cannot be read, or those before them took too long to search for secrets"
+)
 _REQUEST = "opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest"
 
 
