@@ -48,7 +48,7 @@ def with_only(machine: Bare, *programs: str) -> None:
     assert [name for name in every if machine.has(name)] == list(programs)
 
 
-@pytest.mark.slow("a root file system is made, and wheels are built and installed")
+@pytest.mark.long
 def test_the_wheels_serve_and_a_turn_is_told_of(tmp_path: Path) -> None:
     """What a wheel needs and does not name is there on a developer's machine, and is not here."""
     dist = released("python", tmp_path / "dist")

@@ -16,8 +16,8 @@ SESSIONS = 5
 
 PAYMENTS_TASK = "What did I spend on taxis?"
 PAYMENTS = "03/02 CITYCAB 18.40\n03/05 HOPPA 11.75\n03/13 CITYCAB 32.60"
-WRONG_TOTAL = "You spent 64.75 altogether."
-RIGHT_TOTAL = "You spent 62.75 altogether."
+WRONG_TOTAL = "You spent 18.40 + 11.75 + 32.60 = 64.75 altogether."
+RIGHT_TOTAL = "You spent 18.40 + 11.75 + 32.60 = 62.75 altogether."
 MISCOUNTED: tuple[Answer, ...] = ([Call("search_payments", {"text": "taxi"})], WRONG_TOTAL, RIGHT_TOTAL)
 
 

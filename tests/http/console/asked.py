@@ -61,8 +61,8 @@ def _live(server: SidecarThread, stub: ThinkingServiceStub) -> None:
     _turn(stub, "migrate", "Migrate the schema to version 12", [called("migrate", "--to 12", "a"), lock], _FAILURE)
     doubt = pb.TurnEvent(uncertainty=pb.Uncertainty(score=0.9, detail="two designs seem equal"))
     _turn(stub, "design", "Design the cache of the pages", [doubt], config=pb.ThinkingConfig(level=pb.THINK_LEVEL_HIGH))
-    draft = pb.TurnEvent(response_drafted=pb.ResponseDrafted(text="There are 71 open orders."))
-    counts = [called("count", "", "a"), returned("17 open orders", "a"), draft]
+    draft = pb.TurnEvent(response_drafted=pb.ResponseDrafted(text="The count took 17 seconds."))
+    counts = [called("count", "", "a"), returned("The count took 17 ms", "a"), draft]
     _turn(stub, "answer", "How many orders are open?", counts, critique_mode=common_pb2.CRITIQUE_MODE_ALWAYS)
 
 

@@ -93,9 +93,9 @@ WHYS = [
     Why(
         "Why was the answer sent back for revision?",
         (turn("answer"),),
-        ("revise", "71 open", "On record: “17 open orders”"),
+        ("revise", "17 seconds", "On record: “17 ms”"),
         ("turns", "why", "answer"),
-        ("revise; wrong fact “71 open” of the response", "On record: “17 open orders”"),
+        ("revise; wrong fact “17 seconds” of the response", "On record: “17 ms”"),
     ),
     Why(
         "Why is a recovery told although it failed today?",
