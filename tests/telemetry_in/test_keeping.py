@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +125,8 @@ async def test_what_is_refused_for_want_of_jobs_leaves_nothing(tmp_path: Path) -
         assert await notes(server) == 1
 
 
-def one_by_one(server: Running) -> None:
+@contextlib.contextmanager
+def one_by_one(server: Running) -> Iterator[None]:
     """The notes that are written side by side are durable one after the other."""
     journal = server.sidecar._telemetry._recorder._inbox._journal  # type: ignore[union-attr]  # it takes spans
     add, numbers = journal.add, itertools.count()
@@ -135,7 +136,9 @@ def one_by_one(server: Running) -> None:
         await asyncio.sleep(0.02 * next(numbers))
         return is_new
 
-    journal.add = added  # type: ignore[method-assign]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(journal, "add", added)
+        yield
 
 
 async def test_of_a_refused_export_whole_traces_are_kept(tmp_path: Path) -> None:
@@ -144,8 +147,8 @@ async def test_of_a_refused_export_whole_traces_are_kept(tmp_path: Path) -> None
     runs = [run_of(f"run {number}", CALLS[:1], conversation=f"c{number}") for number in range(20)]
     everything = [one for run in runs for one in run]
     async with receiving(tmp_path, limits__queued_jobs="5", telemetry__settle_s="2") as server:
-        one_by_one(server)
-        assert await refused(server, everything) is grpc.StatusCode.RESOURCE_EXHAUSTED
+        with one_by_one(server):
+            assert await refused(server, everything) is grpc.StatusCode.RESOURCE_EXHAUSTED
         jobs = await server.sidecar._queue.list(DEFAULT_SCOPE, inbox.KIND, (JobState.QUEUED,), None, 100)
         kept = await notes(server)
         assert (kept, len(jobs)) == (16, 16)
