@@ -31,10 +31,13 @@ pub fn problem_of(status: &Status) -> Problem {
     }
 }
 
-/// UNAVAILABLE for a call whose connection broke, which tonic calls UNKNOWN; any other status as it is. What the sidecar
-/// itself says has no source.
+/// UNAVAILABLE for a call whose connection broke, which tonic calls UNKNOWN, or CANCELLED where it broke before the call
+/// was sent; any other status as it is. What the sidecar itself says has no source.
 pub(crate) fn unbroken(status: Status) -> Status {
-    if status.code() == Code::Unknown && status.source().is_some() {
+    let never_sent = || status.source().is_some_and(|error| error.is::<tonic::transport::Error>());
+    if (status.code() == Code::Unknown && status.source().is_some())
+        || (status.code() == Code::Cancelled && never_sent())
+    {
         return Status::unavailable(format!("{}: {}", status.message(), cause_of(&status)));
     }
     status
