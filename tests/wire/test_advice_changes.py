@@ -103,10 +103,10 @@ async def test_a_tenants_policy_is_on_record_in_all_of_its_projects(tmp_path: Pa
             request = pb.SetPolicyRequest(tenant_id="acme", project_id=project_id, policy=policy, level=level)
             await stub.SetPolicy(request, timeout=60)
         of_tenant = [(["m3"], ["m2"]), (["m2"], [])]
-        for project_id, own in (("shop", [(["m1"], [])]), ("blog", []), ("later", [])):
+        for project_id in ("shop", "blog", "later"):
             found = await changes(served, tenant_id="acme", project_id=project_id)
             told = [(list(one.after.silenced_ids), list(one.before.silenced_ids)) for one in found]
-            assert told == of_tenant + own
+            assert told == (of_tenant if project_id != "shop" else [*of_tenant, (["m1"], [])])
         assert await changes(served, tenant_id="other", project_id="shop") == []
 
 

@@ -9,7 +9,7 @@ import pytest
 from sidemirror.v1 import common_pb2, sidecar_pb2
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.assembly import opened as opened_stores
+from sidemirror_server.assembly import stores
 from tests.faults.stores import Fault, Switch, behind
 from tests.http.chromium import Browser, Page
 from tests.http.console.looking import answered, fail, go, link_to, looked_at, opened, press, shows, texts
@@ -145,7 +145,7 @@ def test_a_store_that_is_away_is_no_sidecar_that_is_away(
     """The sidecar has answered, and says why it could not. Seen to fail when every UNAVAILABLE was a sidecar that does
     not answer."""
     switch = Switch()
-    monkeypatch.setattr(opened_stores, "_embedded", behind(switch, opened_stores._embedded))
+    monkeypatch.setattr(stores, "_embedded", behind(switch, stores._embedded))
     with door(tmp_path) as server:
         page = opened(browser, server, "/nowhere")
         switch.turn(Fault.AWAY)
