@@ -47,8 +47,8 @@ def test_each_names_its_section_of_the_runbook() -> None:
 
 async def test_what_is_typed_first_outside_of_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At a sidecar that has its settings from its environment, asks for a token, and has another path. Seen to fail as
-    the page had it: `sidemirror` was looked for on the sidecar's path, and the token was left out. `usage` was there without
-    the sidecar's address."""
+    the page had it: `sidemirror` was looked for on the sidecar's path, and the token was left out. `usage` was
+    there without the sidecar's address."""
     forms = re.findall("^xargs .*$", (ROOT / "deploy" / "alerts.md").read_text(), re.MULTILINE)
     (tmp_path / "token").write_text(EVERYWHERE)
     access = write_access(tmp_path / "access.json", [entry("platform", EVERYWHERE, ("*", "*"))])

@@ -194,8 +194,8 @@ def test_an_address_that_takes_no_connections(tmp_path: Path, monkeypatch: pytes
 
 
 async def test_a_sidecar_that_stands_still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its process has the folder and listens; nothing says to stop it, or what listens at its metrics. Seen to fail with
-    "stop that process" and "stop what listens there"."""
+    """Its process has the folder and listens; nothing says to stop it, or what listens at its metrics. Seen to fail
+    with "stop that process" and "stop what listens there"."""
     monkeypatch.setattr(address_check, "_ANSWERS_S", (0.2, 0.3))
     async with Process(tmp_path, {"metrics_address": "127.0.0.1:0"}) as process:
         metrics = metrics_address(process.text())

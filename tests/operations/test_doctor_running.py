@@ -176,7 +176,7 @@ def test_who_is_held_back_is_named() -> None:
 
 
 def test_whose_calls_are_refused_is_named() -> None:
-    """Three of them. Seen to fail when a text of a caller is printed as it is."""
+    """All of them. Seen to fail when a text of a caller is printed as it is, and when those after the third are cut."""
     unknown = pb.RefusedCaller(
         peer="unix:", reason="the token is not known", fingerprint="sha256:1a2b3c4d", call_count=7
     )
@@ -184,15 +184,23 @@ def test_whose_calls_are_refused_is_named() -> None:
     other = pb.RefusedCaller(
         peer="ipv4:10.0.0.7", reason="no", token="acme", tenant_id="x\x1b[2J", project_id="y", call_count=1_000
     )
-    first, second, _ = checked(info(refused_callers=[unknown, *[other] * 3]))
+    first, second, *rest = checked(info(refused_callers=[unknown, *[other] * 8]))
+    assert len(rest) == 7
     assert (first.subject, first.ok) == ("access", False)
     assert first.found == (
         f"{AT}: the token is not known, sha256:1a2b3c4d: 7 calls from unix:, the last one at 2027-01-15 08:00 UTC"
     )
+    assert first.advice.startswith("find out whose it is first: ")
     assert "sidemirror fingerprint FILE" in first.advice
     assert second.found.startswith(f"{AT}: no, acme (x")
     assert "1,000 calls from ipv4:10.0.0.7" in second.found
     assert "\x1b" not in second.found
+    *_, last = checked(info(refused_callers=[other] * 10))
+    assert (last.subject, last.ok) == ("access", True)
+    assert (
+        last.found
+        == f"{AT}: that were 10 callers, the most that are told; others have a line `call_refused` in its log"
+    )
 
 
 def test_a_sidecar_says_the_same_of_itself() -> None:

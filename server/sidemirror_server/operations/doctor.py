@@ -252,8 +252,8 @@ def _holder(held_by: str, found: list[AskedAddress], its_address: bool | None) -
             "store",
             ok=False,
             found=f"process {held_by} has the folder, and no sidemirror answers at the address",
-            advice="it is most likely a sidecar at another address, which `ss -ltnp` names: ask there; or choose another "
-            "data_dir",
+            advice="it is most likely a sidecar at another address, which `ss -ltnp` names: ask there; or choose "
+            "another data_dir",
         )
     if held_by and any(served) and its_address is False:
         return Finding(

@@ -1,4 +1,5 @@
-"""Prints an examination by `sidemirror doctor`: one line for each finding, those to change first, then those that could not be asked for."""
+"""Prints an examination by `sidemirror doctor`: one line for each finding, those to change first, then what could not
+be asked for."""
 
 from collections.abc import Sequence
 

@@ -13,8 +13,8 @@ _DIFFER_US = 5_000_000
 
 
 def check_running(info: pb.GetServerInfoResponse, address: str, now_us: int, took_us: int = 0) -> Iterator[Finding]:
-    """Findings about its stores, clocks, models and senders. `now_us`: this machine's time at the answer. `took_us`: how
-    long the answer took."""
+    """Findings about its stores, clocks, models and senders. `now_us`: this machine's time at the answer. `took_us`:
+    how long the answer took."""
     yield from _clock(info, address, now_us, took_us)
     for one in findings_of(info, address):
         last = f", the last one at {minute(one.last_us)}" if one.last_us else ""
