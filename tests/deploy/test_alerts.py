@@ -47,8 +47,9 @@ def test_each_names_its_section_of_the_runbook() -> None:
 
 async def test_what_is_typed_first_outside_of_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At a sidecar that has its settings from its environment, asks for a token, and has another path. Seen to fail as
-    the page had it: `sidemirror` was looked for on the sidecar's path, and the token was left out."""
-    (typed,) = re.findall("^xargs .*$", (ROOT / "deploy" / "alerts.md").read_text(), re.MULTILINE)
+    the page had it: `sidemirror` was looked for on the sidecar's path, and the token was left out. `usage` was
+    there without the sidecar's address."""
+    forms = re.findall("^xargs .*$", (ROOT / "deploy" / "alerts.md").read_text(), re.MULTILINE)
     (tmp_path / "token").write_text(EVERYWHERE)
     access = write_access(tmp_path / "access.json", [entry("platform", EVERYWHERE, ("*", "*"))])
     settings = {"address": f"127.0.0.1:{free_port()}", "data_dir": str(tmp_path / "data"), "access_file": str(access)}
@@ -56,7 +57,10 @@ async def test_what_is_typed_first_outside_of_a_pod(tmp_path: Path, monkeypatch:
     async with Process(tmp_path, settings, secrets={**environment, "PATH": "/usr/bin:/bin"}) as process:
         monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
         monkeypatch.setenv("SIDEMIRROR_TOKEN_FILE", str(tmp_path / "token"))
-        command = ("sh", "-c", typed.replace("PID", str(process.pid)))
-        told = await asyncio.to_thread(ran, *command)
-    assert f"ok   address: {settings['address']} is served by sidemirror " in told
-    assert f"ok   store: process {process.pid} has the folder" in told
+        told = [await asyncio.to_thread(ran, "sh", "-c", typed.replace("PID", str(process.pid))) for typed in forms]
+    assert len(told) == 3
+    for one in (told[0], told[2]):
+        assert f"ok   address: {settings['address']} is served by sidemirror " in one
+        assert f"ok   store: process {process.pid} has the folder" in one
+    assert "ok   model: rules " in told[2]
+    assert "Caps of today" in told[1]

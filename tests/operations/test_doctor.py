@@ -1,15 +1,23 @@
 """`sidemirror doctor`: what it finds, and what it says to change."""
 
+import asyncio
+import contextlib
 import json
 import os
+import signal
 import socket
 import sqlite3
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import Any
 
+import grpc
 import pytest
 
+from sidemirror_server.operations import address_check
 from sidemirror_server.operations.doctor import examine
 from sidemirror_server.operations.doctor_report import show
 from sidemirror_server.operations.finding import Examination, Finding
@@ -18,6 +26,7 @@ from tests.acceptance import product
 from tests.faults.clocks import SetClock
 from tests.faults.process import Process
 from tests.faults.sidecars import running
+from tests.operations.scrape import metrics_address
 
 NOW_US = 1_800_000_000_000_000
 
@@ -133,14 +142,90 @@ def test_an_address_where_nobody_listens_and_that_cannot_be_had(tmp_path: Path) 
 
 
 def test_an_address_that_something_else_has(tmp_path: Path) -> None:
+    """A gRPC server without our service, and a server of HTTP/1: their answers prove it."""
+    other = grpc.server(ThreadPoolExecutor(1))
+    port = other.add_insecure_port("127.0.0.1:0")
+    other.start()
+    try:
+        (finding,) = wrong(tmp_path, address=f"127.0.0.1:{port}")
+    finally:
+        other.stop(None)
+    assert finding.found == f"127.0.0.1:{port} is taken by something that is no sidemirror (UNIMPLEMENTED)"
+
+    class Refuses(StreamRequestHandler):
+        def handle(self) -> None:
+            self.wfile.write(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Refuses) as web:
+        port = web.server_address[1]
+        serving = threading.Thread(target=web.serve_forever)
+        serving.start()
+        try:
+            (finding,) = wrong(tmp_path, address=f"127.0.0.1:{port}")
+        finally:
+            web.shutdown()
+            serving.join()
+    assert finding.found == f"127.0.0.1:{port} is taken by something that is no sidemirror (UNAVAILABLE)"
+
+
+def test_an_address_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen to fail when a deadline proves that it is no sidemirror, with the advice to stop it."""
+    monkeypatch.setattr(address_check, "_ANSWERS_S", (0.2, 0.3))
     with socket.create_server(("127.0.0.1", 0)) as other:
-        (finding,) = wrong(tmp_path, address=f"127.0.0.1:{other.getsockname()[1]}")
-    assert "is taken by something that is no sidemirror (" in finding.found
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        examination = found(tmp_path, address=address, metrics_address=address)
+    (finding,) = [one for one in examination.findings if not one.ok and "metrics_address" not in one.found]
+    assert finding.found == f"{address}: something listens, and did not answer in 0.5 s (DEADLINE_EXCEEDED)"
+    assert "do not stop it for this" in finding.advice
+
+
+def test_an_address_that_takes_no_connections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a process that stands still, once its queue is full. Seen to fail with the advice to choose another
+    address."""
+    monkeypatch.setattr(address_check, "_ANSWERS_S", (0.2, 0.3))
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as other, contextlib.ExitStack() as waiting:
+        place = other.getsockname()
+        with contextlib.suppress(TimeoutError):
+            while True:
+                waiting.enter_context(socket.create_connection(place, 0.2))
+        (finding,) = wrong(tmp_path, address=f"127.0.0.1:{place[1]}")
+    assert finding.found == f"127.0.0.1:{place[1]} took no connection in 0.2 s"
+    assert "do not stop it for this" in finding.advice
+
+
+async def test_a_sidecar_that_stands_still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its process has the folder and listens; nothing says to stop it, or what listens at its metrics. Seen to fail
+    with "stop that process" and "stop what listens there"."""
+    monkeypatch.setattr(address_check, "_ANSWERS_S", (0.2, 0.3))
+    async with Process(tmp_path, {"metrics_address": "127.0.0.1:0"}) as process:
+        metrics = metrics_address(process.text())
+        process.signal(signal.SIGSTOP)
+        try:
+            examination = await asyncio.to_thread(found_now, tmp_path, address=process.address, metrics_address=metrics)
+        finally:
+            process.signal(signal.SIGCONT)
+    (silent,) = [one for one in examination.findings if not one.ok]
+    assert silent.found.startswith(f"{process.address}: something listens, and did not answer in 0.5 s")
+    told = [one.found for one in examination.findings]
+    assert f"process {process.pid} has the folder, and is what listens there: a sidecar, busy or hung" in told
+    assert f"metrics_address: something listens at {metrics}; whose it is is not known" in told
+    for one in examination.findings:
+        assert "stop that process" not in one.advice
+        assert "stop what" not in one.advice
+
+
+async def test_a_sidecar_that_answers_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked again. Seen to fail when it is asked once."""
+    monkeypatch.setattr(address_check, "_ANSWERS_S", (0.000_001, 30.0))
+    async with Process(tmp_path) as process:
+        examination = await asyncio.to_thread(found_now, tmp_path, address=process.address)
+    assert examination.ok
+    assert f"{process.address} is served by sidemirror 0.1.0, which was slow to answer" in [
+        one.found for one in examination.findings
+    ]
 
 
 async def test_a_sidecar_at_work_is_well(tmp_path: Path) -> None:
-    import asyncio
-
     async with Process(tmp_path) as process:
         examination = await asyncio.to_thread(found_now, tmp_path, address=process.address)
         told = [finding.found for finding in examination.findings]

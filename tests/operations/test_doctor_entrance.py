@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sidemirror_server.operations.doctor_report import show
 from sidemirror_server.settings import BadSettings
 from tests.faults.sidecars import running
 from tests.operations.test_doctor import NOW_US, found, wrong
@@ -151,8 +152,11 @@ def test_what_serve_would_refuse(flags: dict[str, str], named: str, tmp_path: Pa
     assert any(named in finding.found for finding in wrong(tmp_path, **flags))
 
 
-async def test_a_server_that_speaks_tls_and_asks_for_a_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asked without its authorities, without a token, and with both."""
+async def test_a_server_that_speaks_tls_and_asks_for_a_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Asked without its authorities, without a token, and with both. Seen to fail when it says `ok` and "Nothing to
+    change." without a token."""
     made = Certificates(tmp_path / "tls", "127.0.0.1")
     token = tmp_path / "token"
     token.write_text(f"{ACME}\n")
@@ -169,6 +173,12 @@ async def test_a_server_that_speaks_tls_and_asks_for_a_token(tmp_path: Path, mon
         unknown = await asyncio.to_thread(told_of_address, address)
         assert unknown == f"{address} is taken (UNAVAILABLE): by these settings it would speak TLS"
         monkeypatch.setenv("SIDEMIRROR_CA_FILE", str(made.ca))
+        given: dict[str, Any] = {**settings, "address": address}
+        show(await asyncio.to_thread(lambda: found(tmp_path, **given)))
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0].startswith(f"??   address: {address} is served by ")
+        verdict = lines.index("Nothing to change in what was asked.")
+        assert lines[verdict + 1].startswith("Not asked: models, caps, traffic, refused callers, stores")
         refused = await asyncio.to_thread(told_of_address, address)
         assert refused == f"{address} is served by a sidemirror that asks for another token"
         monkeypatch.setenv("SIDEMIRROR_TOKEN_FILE", str(token))

@@ -15,6 +15,7 @@ from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.operations import clock_check
 from sidemirror_server.operations.clock_check import check_clock
+from sidemirror_server.operations.doctor import examine
 from sidemirror_server.operations.finding import Finding
 from sidemirror_server.operations.moments import second
 from sidemirror_server.operations.running_check import check_running
@@ -76,6 +77,14 @@ def test_a_clock_that_is_not_this_commands(ahead_s: int, said: str) -> None:
     told.server_time.FromMicroseconds(NOW_US + ahead_s * 1_000_000)
     clocks = [finding for finding in checked(told) if finding.subject == "clock"]
     assert [finding.found for finding in clocks] == ([f"the clock of the sidecar at {AT} is {said}"] if said else [])
+
+
+def test_a_busy_sidecars_clock_is_not_behind() -> None:
+    """Its answer took longer than two clocks may differ. Seen to fail without the time that it took."""
+    told = info()
+    told.server_time.FromMicroseconds(NOW_US - 7_000_000)
+    assert [one.subject for one in check_running(told, AT, NOW_US)] == ["clock"]
+    assert list(check_running(told, AT, NOW_US, took_us=3_000_000)) == []
 
 
 def test_a_sidecar_that_removes_nothing() -> None:
@@ -167,7 +176,7 @@ def test_who_is_held_back_is_named() -> None:
 
 
 def test_whose_calls_are_refused_is_named() -> None:
-    """Three of them. Seen to fail when a text of a caller is printed as it is."""
+    """All of them. Seen to fail when a text of a caller is printed as it is, and when those after the third are cut."""
     unknown = pb.RefusedCaller(
         peer="unix:", reason="the token is not known", fingerprint="sha256:1a2b3c4d", call_count=7
     )
@@ -175,15 +184,23 @@ def test_whose_calls_are_refused_is_named() -> None:
     other = pb.RefusedCaller(
         peer="ipv4:10.0.0.7", reason="no", token="acme", tenant_id="x\x1b[2J", project_id="y", call_count=1_000
     )
-    first, second, _ = checked(info(refused_callers=[unknown, *[other] * 3]))
+    first, second, *rest = checked(info(refused_callers=[unknown, *[other] * 8]))
+    assert len(rest) == 7
     assert (first.subject, first.ok) == ("access", False)
     assert first.found == (
         f"{AT}: the token is not known, sha256:1a2b3c4d: 7 calls from unix:, the last one at 2027-01-15 08:00 UTC"
     )
+    assert first.advice.startswith("find out whose it is first: ")
     assert "sidemirror fingerprint FILE" in first.advice
     assert second.found.startswith(f"{AT}: no, acme (x")
     assert "1,000 calls from ipv4:10.0.0.7" in second.found
     assert "\x1b" not in second.found
+    *_, last = checked(info(refused_callers=[other] * 10))
+    assert (last.subject, last.ok) == ("access", True)
+    assert (
+        last.found
+        == f"{AT}: that were 10 callers, the most that are told; others have a line `call_refused` in its log"
+    )
 
 
 def test_a_sidecar_says_the_same_of_itself() -> None:
@@ -269,6 +286,30 @@ async def test_who_is_loud_without_any_limit_is_named(tmp_path: Path) -> None:
     (told,) = [one.found for one in examination.findings if one.subject == "traffic"]
     assert "default/shop: 6" in told
     assert told.endswith("Events by session: loud of default/shop: 15")
+
+
+async def test_another_sidecars_models_are_not_asked(tmp_path: Path) -> None:
+    """Those of this command's settings say nothing of them. Seen to fail with `ok model: rules … answers` of a sidecar
+    whose model is another one."""
+    given = {"data_dir": str(tmp_path / "data")}
+    async with talk(tmp_path, "openai_compatible") as made:
+        flags = {**given, "address": made.address}
+        examination = await asyncio.to_thread(examine, flags, SystemClock(), {}, ask_models=True)
+        assert made.endpoint.calls == []
+    (finding,) = [one for one in examination.findings if one.subject == "model"]
+    assert not finding.ok
+    assert finding.found.startswith(f"not asked: the sidecar at {made.address} has openai_compatible ")
+    assert ", these settings rules " in finding.found
+
+
+async def test_the_sidecars_own_models_are_asked(tmp_path: Path) -> None:
+    flags = {"data_dir": str(tmp_path / "data")}
+    async with Process(tmp_path) as process:
+        given = {**flags, "address": process.address}
+        examination = await asyncio.to_thread(examine, given, SystemClock(), {}, ask_models=True)
+    models = [one for one in examination.findings if one.subject == "model"]
+    assert models
+    assert all(one.ok and ": answers" in one.found for one in models)
 
 
 # --- this machine's clock ---------------------------------------------------------------------------------------------

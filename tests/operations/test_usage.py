@@ -23,6 +23,7 @@ def asked(address: str, *, scope: str = "", as_json: bool = False) -> argparse.N
 
 
 async def test_what_was_spent_and_what_is_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Seen to fail when it says "No model was asked" of one project without its name, beside a cap that others use."""
     more = {"spend__tenant_tokens_per_day": "100000", "socket": str(tmp_path / "s")}
     address = f"unix:{tmp_path}/s"
     async with talk(tmp_path, "anthropic", **more) as made:
@@ -60,8 +61,13 @@ async def test_what_was_spent_and_what_is_left(tmp_path: Path, capsys: pytest.Ca
         assert "5.00 USD" in shown
         assert "100,000 tokens" in shown
 
+        assert "Spent for default/default in the last 7 days (UTC)" in shown
+
         assert await asyncio.to_thread(usage, asked(address, scope="other/default")) == 0
-        assert "No model was asked in the last 7 days that costs anything." in capsys.readouterr().out
+        assert (
+            "No model that costs anything was asked for other/default in the last 7 days. Others sent of late, and "
+            "`--scope` names one: default/default"
+        ) in capsys.readouterr().out
 
 
 async def test_what_no_model_answered_is_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ Binds a port for a moment only, and creates nothing."""
 import errno
 import os
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -24,26 +25,39 @@ from sidemirror_server.rpc.listening.addresses import (
 )
 from sidemirror_server.settings import BadSettings, Settings, as_client
 
-# A sidecar on this machine answers within milliseconds.
-_ANSWER_S = 2.0
+# How long it waits for an answer, and then for a second one. A sidecar on this machine answers within milliseconds, a
+# busy one within seconds.
+_ANSWERS_S = (2.0, 8.0)
 
 _SUBJECT = "address"
 _ASK_WITH = "set SIDEMIRROR_TOKEN_FILE to a file with a token of its access file, to ask what it tells of itself"
+_NOT_ASKED = "models, caps, traffic, refused callers, stores of the sidecar"
+_LEAVE = "a sidecar that is busy or hung looks so: see `sidecar_busy` in its log and `sidemirror usage`; do not stop it for this"
+_SEE_WHO = "`ss -ltnp` names its process; if that is no sidemirror, choose another address"
 _SHOW_CA = "set SIDEMIRROR_CA_FILE to the authorities of its certificate, to ask what is there"
+# What a server answers that does not have our service; and what gRPC says of one that speaks HTTP/1. Any other failure
+# may be that of a sidecar.
+_PROOFS = (grpc.StatusCode.UNIMPLEMENTED, grpc.StatusCode.UNKNOWN)
+_HTTP_1 = "http1"
+_SILENT = "silent"
 
 
 class AddressAnswer(Finding, frozen=True, omit_defaults=True):
-    """The state of an address. `served`: whether a sidemirror answers there; None when unknown."""
+    """The state of an address. `served`: whether a sidemirror answers there; None when unknown. `is_silent`: something
+    listens there and does not answer."""
 
     served: bool | None = False
+    is_silent: bool = False
 
 
 class AskedAddress(NamedTuple):
-    """An address, its state, and what a sidemirror there tells of itself; `info` is None where none does."""
+    """An address, its state, and what a sidemirror there tells of itself; `info` is None where none does.
+    `took_us`: how long its answer took."""
 
     address: str
     state: AddressAnswer
     info: pb.GetServerInfoResponse | None = None
+    took_us: int = 0
 
 
 def answers(settings: Settings) -> list[AskedAddress]:
@@ -66,8 +80,9 @@ def _socket_of(settings: Settings) -> Path | None:
     return Path(named.removeprefix(UNIX)).absolute() if named.removeprefix(UNIX) else None
 
 
-def check_places(settings: Settings, *, served: bool) -> Iterator[Finding]:
-    """Checks the other addresses and the socket. `served`: whether a sidemirror answers at an address for calls."""
+def check_places(settings: Settings, *, served: bool | None) -> Iterator[Finding]:
+    """Checks the other addresses and the socket. `served`: whether a sidemirror answers at an address for calls; None
+    when unknown."""
     for setting, address in (
         ("health_address", settings.health_address),
         ("metrics_address", settings.metrics_address),
@@ -80,7 +95,7 @@ def check_places(settings: Settings, *, served: bool) -> Iterator[Finding]:
         yield from _socket(path, settings.socket_group)
 
 
-def _place(setting: str, address: str, *, served: bool) -> Iterator[Finding]:
+def _place(setting: str, address: str, *, served: bool | None) -> Iterator[Finding]:
     host, _, port = address.rpartition(":")
     host = host.strip("[]")
     try:
@@ -96,6 +111,8 @@ def _place(setting: str, address: str, *, served: bool) -> Iterator[Finding]:
         yield Finding("address", ok=True, found=f"{setting}: {address} is free")
     elif served:
         yield Finding("address", ok=True, found=f"{setting}: something listens at {address}; a sidemirror is at work")
+    elif served is None:
+        yield Finding("address", ok=True, found=f"{setting}: something listens at {address}; whose it is is not known")
     else:
         found = f"{setting}: something else listens at {address}"
         yield Finding("address", ok=False, found=found, advice=f"choose another {setting}, or stop what listens there")
@@ -126,6 +143,8 @@ def _answer_at(address: str, settings: Settings) -> AskedAddress:
     listening = _knock(address)
     if listening is None:
         return AskedAddress(address, _free(address))
+    if listening == _SILENT:
+        return AskedAddress(address, _silent(f"{address} took no connection in {_ANSWERS_S[0]:g} s"))
     if listening:
         found = f"{address}: {listening}"
         return AskedAddress(address, AddressAnswer(_SUBJECT, ok=False, found=found, advice="choose another address"))
@@ -133,16 +152,36 @@ def _answer_at(address: str, settings: Settings) -> AskedAddress:
     try:
         with open_channel(target) as channel:
             stub = pb_grpc.SidecarServiceStub(channel)
-            info = stub.GetServerInfo(pb.GetServerInfoRequest(), timeout=_ANSWER_S)
+            began_s = time.perf_counter()
+            info, was_slow = _asked(stub)
+            took_us = int((time.perf_counter() - began_s) * 1e6)
     except BadSettings as error:
         # A file for clients, such as SIDEMIRROR_CA_FILE, cannot be used. `serve` does not read such files.
         found = f"{address} is taken, and cannot be asked: {error}"
         advice = "mend that file, or unset the variable"
         return AskedAddress(address, AddressAnswer(_SUBJECT, ok=False, found=found, advice=advice, served=None))
     except grpc.RpcError as error:
-        return AskedAddress(address, _refused(address, settings, error.code()))
-    found = f"{address} is served by sidemirror {info.version}"
-    return AskedAddress(address, AddressAnswer(_SUBJECT, ok=True, found=found, served=True), info)
+        return AskedAddress(address, _refused(address, settings, error))
+    found = f"{address} is served by sidemirror {info.version}{', which was slow to answer' if was_slow else ''}"
+    return AskedAddress(address, AddressAnswer(_SUBJECT, ok=True, found=found, served=True), info, took_us)
+
+
+def _asked(stub: pb_grpc.SidecarServiceStub) -> tuple[pb.GetServerInfoResponse, bool]:
+    """What a sidecar tells of itself, and whether it had to be asked again. Raises grpc.RpcError."""
+    first_s, second_s = _ANSWERS_S
+    try:
+        return stub.GetServerInfo(pb.GetServerInfoRequest(), timeout=first_s), False
+    except grpc.RpcError as error:
+        if error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
+            raise
+    return stub.GetServerInfo(pb.GetServerInfoRequest(), timeout=second_s), True
+
+
+def _silent(found: str, advice: str = _LEAVE) -> AddressAnswer:
+    """The state of an address where something listens and nothing says what."""
+    return AddressAnswer(
+        _SUBJECT, ok=False, found=found, advice=advice, not_asked=_NOT_ASKED, served=None, is_silent=True
+    )
 
 
 def _free(address: str) -> AddressAnswer:
@@ -155,18 +194,26 @@ def _free(address: str) -> AddressAnswer:
     return AddressAnswer(_SUBJECT, ok=True, found=f"{address} is free")
 
 
-def _refused(address: str, settings: Settings, code: grpc.StatusCode) -> AddressAnswer:
+def _refused(address: str, settings: Settings, error: grpc.RpcError) -> AddressAnswer:
     """The state of an address whose listener does not answer GetServerInfo."""
+    code, details = error.code(), error.details() or ""
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return _silent(f"{address}: something listens, and did not answer in {sum(_ANSWERS_S):g} s ({code.name})")
     if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
         found = f"{address} is served by a sidemirror that asks for another token"
-        return AddressAnswer(_SUBJECT, ok=True, found=found, advice=_ASK_WITH, served=True)
+        not_asked = f"{_NOT_ASKED} (it takes a token)"
+        return AddressAnswer(_SUBJECT, ok=True, found=found, advice=_ASK_WITH, not_asked=not_asked, served=True)
     spoke_tls, speaks_tls = bool(as_client().ca), bool(settings.tls.key_file)
     if speaks_tls and not address.startswith(UNIX):
         found = f"{address} is taken ({code.name}): by these settings it would speak TLS"
-        return AddressAnswer(_SUBJECT, ok=True, found=found, advice=_SHOW_CA, served=True)
+        not_asked = f"{_NOT_ASKED} (it takes its authorities)"
+        return AddressAnswer(_SUBJECT, ok=True, found=found, advice=_SHOW_CA, not_asked=not_asked, served=True)
     advice = "choose another address, or stop what listens there"
     if spoke_tls and not address.startswith(UNIX):
         advice = f"unset SIDEMIRROR_CA_FILE: by these settings a sidemirror there speaks no TLS; or {advice}"
+    elif code not in _PROOFS and _HTTP_1 not in details:
+        found = f"{address}: something listens, and gives no answer ({code.name})"
+        return _silent(found, f"{_LEAVE}; {_SEE_WHO}")
     found = f"{address} is taken by something that is no sidemirror ({code.name})"
     return AddressAnswer(_SUBJECT, ok=False, found=found, advice=advice, served=None if spoke_tls else False)
 
@@ -176,17 +223,19 @@ def _knock(address: str) -> str | None:
     try:
         if address.startswith(UNIX):
             with socket.socket(socket.AF_UNIX) as client:
-                client.settimeout(_ANSWER_S)
+                client.settimeout(_ANSWERS_S[0])
                 client.connect(address.removeprefix(UNIX))
         else:
             host, _, port = address.rpartition(":")
             if port == "0":
                 return None  # the system chooses a free one
-            socket.create_connection((host.strip("[]"), int(port)), _ANSWER_S).close()
+            socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_S[0]).close()
     except (ConnectionRefusedError, FileNotFoundError):
         return None
     except socket.gaierror:
         return "the host's name cannot be resolved"
+    except (TimeoutError, BlockingIOError):  # a Unix socket whose queue is full says the latter
+        return _SILENT
     except OSError as error:
         return os.strerror(error.errno) if error.errno else str(error) or errno.errorcode[errno.ETIMEDOUT]
     return ""

@@ -18,6 +18,7 @@ from sidemirror_server.operations.finding import Examination, Finding
 from sidemirror_server.operations.loop import run
 from sidemirror_server.operations.moments import second
 from sidemirror_server.operations.running_check import check_running
+from sidemirror_server.operations.shown import plain
 from sidemirror_server.settings import (
     BadSettings,
     Settings,
@@ -66,17 +67,25 @@ def examine(
     else:
         settings = tuple(sources(loaded, flags, environment))
         findings.extend(_idle(*idle) for idle in without_effect(loaded, flags, environment))
-        findings.extend(_places(loaded, clock))
+        found = answers(loaded)
+        findings.extend(_places(loaded, clock, found))
         findings.extend(check_entrance(loaded, clock))
         findings.extend(check_choices(loaded, clock, environment))
         if ask_models:
-            findings.extend(_models(loaded))
+            findings.extend(_models(loaded, found))
     return Examination(all(finding.ok for finding in findings), settings, tuple(findings))
 
 
-def _models(settings: Settings) -> Iterable[Finding]:
-    from sidemirror_server.operations.model_check import check_models
+def _models(settings: Settings, found: list[AskedAddress]) -> Iterable[Finding]:
+    from sidemirror_server.operations.model_check import check_models, other_models
 
+    others = [(at.address, other) for at in found if at.info if (other := other_models(at.info, settings))]
+    for address, other in others:
+        told = f"not asked: the sidecar at {address} has {other}"
+        advice = "run this with the sidecar's own settings: in its pod, or by its environment (deploy/alerts.md, First)"
+        yield Finding("model", ok=False, found=plain(told), advice=advice)
+    if others:
+        return
     for check in run(check_models(settings)):
         asked_for = ", ".join(check.purposes)
         found = f"{check.provider} {check.model} ({asked_for}): "
@@ -106,16 +115,20 @@ def _idle(name: str, why: str) -> Finding:
     return Finding("settings", ok=False, found=f"{name} does nothing {why}", advice=advice)
 
 
-def _places(settings: Settings, clock: Clock) -> Iterable[Finding]:
-    found = answers(settings)
-    told = [one for at in found if at.info for one in check_running(at.info, at.address, clock.now_us())]
+def _places(settings: Settings, clock: Clock, found: list[AskedAddress]) -> Iterable[Finding]:
+    told = [one for at in found if at.info for one in check_running(at.info, at.address, clock.now_us(), at.took_us)]
     told += _shared(settings, clock, found) if settings.database_url else _embedded(settings, clock, found)
     yield from (one for one in told if not _is_satisfied_clock(one))
     if all(one.ok for one in told if one.subject == CLOCK):
         yield from (one for one in told if _is_satisfied_clock(one))
-    yield from check_places(settings, served=any(at.state.served for at in found))
+    yield from check_places(settings, served=_any([at.state.served for at in found]))
     if settings.redis_url:
         yield from _redis(settings)
+
+
+def _any(served: list[bool | None]) -> bool | None:
+    """Whether a sidemirror answers at one of the addresses; None when unknown."""
+    return True if any(served) else None if None in served else False
 
 
 def _is_satisfied_clock(finding: Finding) -> bool:
@@ -207,7 +220,7 @@ def _embedded(settings: Settings, clock: Clock, found: list[AskedAddress]) -> It
         yield Finding("store", ok=True, found=told, advice="chmod o-w that folder, or choose another data_dir")
     yield from (at.state for at in found)
     if not any(told.lost for at in found if at.info for told in at.info.stores):  # else that is said already
-        yield _holder(store.held_by, [at.state.served for at in found], listens(store.held_by, settings))
+        yield _holder(store.held_by, found, listens(store.held_by, settings))
     yield check_clock(store.newest_us, clock.now_us())
 
 
@@ -227,15 +240,20 @@ def _store_advice(problem: str) -> str:
     return "choose another data_dir"
 
 
-def _holder(held_by: str, served: list[bool | None], its_address: bool | None) -> Finding:
+def _holder(held_by: str, found: list[AskedAddress], its_address: bool | None) -> Finding:
     """Compares the process that locks the folder with the sidecar at the address. `its_address`: whether that process
     listens there; None if unknown."""
+    served = [at.state.served for at in found]
+    if held_by and any(at.state.is_silent for at in found) and its_address is not False:
+        who = "is what listens there" if its_address else "is most likely what listens there"
+        return Finding("store", ok=True, found=f"process {held_by} has the folder, and {who}: a sidecar, busy or hung")
     if held_by and not any(served) and None not in served:
         return Finding(
             "store",
             ok=False,
             found=f"process {held_by} has the folder, and no sidemirror answers at the address",
-            advice="stop that process, or choose another data_dir",
+            advice="it is most likely a sidecar at another address, which `ss -ltnp` names: ask there; or choose "
+            "another data_dir",
         )
     if held_by and any(served) and its_address is False:
         return Finding(

@@ -1,4 +1,5 @@
-"""Prints an examination by `sidemirror doctor`: one line for each finding, those to change first."""
+"""Prints an examination by `sidemirror doctor`: one line for each finding, those to change first, then what could not
+be asked for."""
 
 from collections.abc import Sequence
 
@@ -6,26 +7,37 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sidemirror_server.operations.finding import Examination
+from sidemirror_server.operations.finding import Examination, Finding
 from sidemirror_server.settings import Source
 
 
 def show(examination: Examination, *, all_settings: bool = False) -> None:
     """Prints what has to be changed, what is well, and the settings: those that somebody has set, or all of them."""
     console = Console(highlight=False)
-    for finding in sorted(examination.findings, key=lambda one: one.ok):
-        line = Text("ok   " if finding.ok else "!!   ", style="green" if finding.ok else "red")
+    for finding in sorted(examination.findings, key=lambda one: (one.ok, not one.not_asked)):
+        line = Text(*_mark(finding))
         line.append(f"{finding.subject}: {finding.found}", style="")
         if finding.advice:
             line.append(f"\n     → {finding.advice}", style="bold")
         console.print(line, soft_wrap=True)
     wrong = sum(not finding.ok for finding in examination.findings)
-    console.print(f"{wrong} to change." if wrong else "Nothing to change.", markup=False)
+    not_asked = "; ".join(dict.fromkeys(one.not_asked for one in examination.findings if one.not_asked))
+    nothing = "Nothing to change in what was asked." if not_asked else "Nothing to change."
+    console.print(f"{wrong} to change." if wrong else nothing, markup=False)
+    if not_asked:
+        console.print(f"Not asked: {not_asked}.", markup=False, soft_wrap=True)
     shown = [one for one in examination.settings if all_settings or one.source != "default"]
     if shown:
         _show_settings(console, shown)
     if len(shown) < len(examination.settings):
         console.print("All other settings have their defaults: --all shows them.", markup=False)
+
+
+def _mark(finding: Finding) -> tuple[str, str]:
+    """What a line begins with, and its colour."""
+    if not finding.ok:
+        return "!!   ", "red"
+    return ("??   ", "yellow") if finding.not_asked else ("ok   ", "green")
 
 
 def _show_settings(console: Console, settings: Sequence[Source]) -> None:

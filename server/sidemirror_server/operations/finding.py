@@ -7,12 +7,13 @@ from sidemirror_server.settings import Source
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     """One checked thing: whether it is ok, what was found, and what to change. If `ok`, a server starts even without
-    the change."""
+    the change. `not_asked`: what could not be asked for, and so may be wrong."""
 
     subject: str
     ok: bool
     found: str
     advice: str = ""
+    not_asked: str = ""
 
 
 class Examination(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ question has the form of a reflection's, so that a provider that refuses reflect
 
 import msgspec
 
+from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror_server.assembly import routes_of
 from sidemirror_server.models.answers import MidTurnAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
@@ -44,6 +45,20 @@ class ModelCheck(msgspec.Struct, frozen=True):
     def ok(self) -> bool:
         """Whether the model answers."""
         return self.status is ResultStatus.OK
+
+
+def other_models(info: pb.GetServerInfoResponse, settings: Settings) -> str:
+    """Which models a sidecar has that these settings do not choose, and what they choose in their place; empty if there
+    is none."""
+    routes = {purpose.value: route.provider.model for purpose, route in routes_of(settings, SystemClock()).items()}
+    here = {purpose: f"{model.provider} {model.name}" for purpose, model in routes.items()}
+    there = {one.purpose: f"{one.provider} {one.model}" for one in info.models if one.purpose in here}
+    differ = [purpose for purpose, model in there.items() if model != here[purpose]]
+    pairs = dict.fromkeys((there[purpose], here[purpose]) for purpose in differ)
+    return "; ".join(
+        f"{own}, these settings {other} ({', '.join(one for one in differ if (there[one], here[one]) == (own, other))})"
+        for own, other in pairs
+    )
 
 
 async def check_models(settings: Settings) -> tuple[ModelCheck, ...]:

@@ -8,23 +8,23 @@ from sidemirror_server.operations.moments import minute, second
 from sidemirror_server.operations.shown import plain
 from sidemirror_server.rpc.sidecar.findings import findings_of
 
-# How far two clocks may differ. Synchronised ones differ by less, and an answer takes 2 s at most. The console has it
-# too: `console/src/now.tsx`.
+# How far two clocks may differ. Synchronised ones differ by less. The console has it too: `console/src/now.tsx`.
 _DIFFER_US = 5_000_000
 
 
-def check_running(info: pb.GetServerInfoResponse, address: str, now_us: int) -> Iterator[Finding]:
-    """Findings about its stores, clocks, models and senders. `now_us`: this machine's time at the answer."""
-    yield from _clock(info, address, now_us)
+def check_running(info: pb.GetServerInfoResponse, address: str, now_us: int, took_us: int = 0) -> Iterator[Finding]:
+    """Findings about its stores, clocks, models and senders. `now_us`: this machine's time at the answer. `took_us`:
+    how long the answer took."""
+    yield from _clock(info, address, now_us, took_us)
     for one in findings_of(info, address):
         last = f", the last one at {minute(one.last_us)}" if one.last_us else ""
         yield Finding(one.subject, ok=one.ok, found=plain(f"{one.found}{last}"), advice=one.advice)
 
 
-def _clock(info: pb.GetServerInfoResponse, address: str, now_us: int) -> Iterator[Finding]:
+def _clock(info: pb.GetServerInfoResponse, address: str, now_us: int, took_us: int) -> Iterator[Finding]:
     if info.HasField("server_time"):
         ahead_us = info.server_time.ToMicroseconds() - now_us
-        if abs(ahead_us) > _DIFFER_US:
+        if not -_DIFFER_US - took_us <= ahead_us <= _DIFFER_US:
             differs = f"{abs(ahead_us) / 1e6:,.0f} s {'ahead of' if ahead_us > 0 else 'behind'} this command's"
             advice = "set the clock that is wrong, and keep it in step"
             found = f"the clock of the sidecar at {address} is {differs}: it is {second(now_us + ahead_us)} there"

@@ -41,7 +41,7 @@ def usage(options: argparse.Namespace) -> int:
             print("sidemirror: the store does not answer: spending and caps are not known", file=sys.stderr)
             return exit_codes.UNAVAILABLE
         if not options.json:
-            _show_spending(info)
+            _show_spending(info, (request.tenant_id or info.tenant_id, request.project_id or info.project_id))
         return 0
 
     return asked(options.address, ask)
@@ -108,18 +108,30 @@ def _show_estimates(info: pb.GetServerInfoResponse, console: "Console") -> None:
         tokens = sum(spend.estimated_tokens for spend in info.spend)
         told = (
             f"Of it {usd:.6f} USD and {tokens:,} tokens are estimates: no model answered {calls:,} of the calls. "
-            "Does it answer? `sidemirror doctor --ask-models`"
+            "Does it answer? `sidemirror doctor --ask-models`, with its settings"
         )
         console.print(told, markup=False, soft_wrap=True)
 
 
-def _show_spending(info: pb.GetServerInfoResponse) -> None:
+def _nothing_spent(info: pb.GetServerInfoResponse, scope: tuple[str, str]) -> str:
+    """What is said in the place of the table."""
+    told = f"No model that costs anything was asked for {'/'.join(scope)} in the last 7 days."
+    callers = ((one.tenant_id, one.project_id) for one in info.traffic.callers)
+    others = dict.fromkeys("/".join(one) for one in callers if one != scope)
+    if not others:
+        return f"{told} `--scope` names another."
+    return f"{told} Others sent of late, and `--scope` names one: {', '.join(others)}"
+
+
+def _show_spending(info: pb.GetServerInfoResponse, scope: tuple[str, str]) -> None:
+    """`scope`: the tenant and the project whose spending it is; the caps may count that of others as well."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console(highlight=False)
-    spent = Table("day", "purpose", title="Spent in the last 7 days (UTC)", title_justify="left")
+    title = Text(f"Spent for {plain('/'.join(scope))} in the last 7 days (UTC)")
+    spent = Table("day", "purpose", title=title, title_justify="left")
     for heading in ("calls", "tokens", "USD", "reserved USD", "orphaned USD"):
         spent.add_column(heading, justify="right")
     for spend in info.spend:
@@ -131,7 +143,7 @@ def _show_spending(info: pb.GetServerInfoResponse) -> None:
         console.print(spent)
         _show_estimates(info, console)
     else:
-        console.print("No model was asked in the last 7 days that costs anything.")
+        console.print(plain(_nothing_spent(info, scope)), markup=False, soft_wrap=True)
     capped = Table("cap", title="Caps of today", title_justify="left")
     for heading in ("used", "of", "resets"):
         capped.add_column(heading, justify="right")

@@ -15,6 +15,8 @@ from sidemirror_server.rpc.wire.common import timestamp
 
 # How many senders are named.
 _NAMED = 3
+# The most callers that GetServerInfo has (`vocabulary/traffic.py`, TOLD).
+_REFUSED_TOLD = 10
 
 
 class SelfFinding(msgspec.Struct, frozen=True):
@@ -122,17 +124,22 @@ def _caps(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFinding]:
 
 
 def _refused(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFinding]:
-    """Callers without a good token, those with the most calls."""
-    for one in info.refused_callers[:_NAMED]:
+    """Callers without a good token, those with the most calls first."""
+    for one in info.refused_callers:
         token = f", {one.token or one.fingerprint}" if one.token or one.fingerprint else ""
         scope = f" ({one.tenant_id}/{one.project_id or '*'})" if one.tenant_id else ""
         calls = f"{one.call_count:,} call{'' if one.call_count == 1 else 's'} from {one.peer}"
         advice = "give the agent a token that is good"
         if one.fingerprint:
-            advice = f"find the agent that has it (`sidemirror fingerprint FILE`); {advice}"
+            advice = f"find out whose it is first: `sidemirror fingerprint FILE` says it of a token; then {advice}"
         found = f"{begin}{one.reason}{token}{scope}: {calls}"
         last_us = one.last_time.ToMicroseconds()
         yield SelfFinding("access", ok=False, found=found, advice=advice, last_us=last_us)
+    if len(info.refused_callers) >= _REFUSED_TOLD:
+        found = (
+            f"that were {_REFUSED_TOLD} callers, the most that are told; others have a line `call_refused` in its log"
+        )
+        yield SelfFinding("access", ok=True, found=f"{begin}{found}")
 
 
 def _held_back(traffic: pb.Traffic, begin: str) -> Iterator[SelfFinding]:
