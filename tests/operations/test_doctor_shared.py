@@ -11,10 +11,11 @@ from typing import Any
 import asyncpg
 import pytest
 
-from sidemirror_server.operations.doctor import examine
+from sidemirror_server.operations.doctor import as_one, examine
 from sidemirror_server.operations.finding import Finding
 from sidemirror_server.operations.moments import second
 from sidemirror_server.storage.postgres import examine as examine_postgres
+from sidemirror_server.storage.postgres.failures import place_of
 from sidemirror_server.storage.postgres.migrate import migrate, read_migrations
 from sidemirror_server.storage.sqlite import disk_pace
 from sidemirror_server.vocabulary.clock import SystemClock
@@ -176,7 +177,8 @@ async def test_a_pooler_is_seen(databases: Databases, name: str, tmp_path: Path)
 
 
 async def test_a_server_that_does_not_answer(tmp_path: Path) -> None:
-    """It takes no longer than its bound. Seen to fail without a limit on the connection."""
+    """It takes no longer than its bound, and says which server. Seen to fail without a limit on the connection, and
+    without its name."""
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
@@ -188,7 +190,8 @@ async def test_a_server_that_does_not_answer(tmp_path: Path) -> None:
         began_s = time.monotonic()
         (finding,) = await wrong(tmp_path, f"postgresql://sidecar:hunter2@127.0.0.1:{port}/x")
         assert time.monotonic() - began_s < 30
-    assert finding.found.startswith("TimeoutError: no answer in time: look at the network and the server")
+    told = f"Postgres 127.0.0.1:{port}/x: TimeoutError: no answer in time: look at the network and the server"
+    assert finding.found.startswith(told)
     (finding,) = await wrong(tmp_path, "postgresql://sidecar:hunter2@127.0.0.1:1/x")
     assert finding.advice.startswith("start the server, or change host and port in SIDEMIRROR_DATABASE_URL")
 
@@ -217,3 +220,36 @@ async def test_a_table_that_somebody_has_locked(mode: str, databases: Databases,
     assert finding.found.startswith(f"process {pid} of role 'owner' holds {kind} on memories, turns, which sidecars ")
     assert finding.advice == f"let it end, or run SELECT pg_terminate_backend({pid})"
     assert await wrong(tmp_path, databases.cluster.url("sidecar", name)) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("postgresql://role:hunter2@db:5432/x?sslmode=require&password=hunter2", "db:5432/x"),
+        ("postgresql://a,b:5433/x", "a,b:5433/x"),
+        ("postgresql://role:hunter2@/x?host=/run/pg", "/run/pg/x"),
+        ("postgresql://role:hunt/er2@db/x", ""),
+        ("postgresql://role:hunt?er2@db/x", ""),
+        ("postgresql://role:hunt#er2@db/x", ""),
+        ("hunter2", ""),
+    ],
+)
+def test_a_place_has_no_credentials(url: str, place: str) -> None:
+    """Seen to fail, with a part of the password, when it is what comes before the first `/`."""
+    assert place_of(url) == place
+
+
+def test_one_cause_has_one_line() -> None:
+    """The sidecar's Postgres is away, which it says too. Seen to fail with a second `!!` line."""
+    told = [
+        Finding("store", False, "Postgres db:5432/x: it is away", "mend it"),
+        Finding("store", False, "the sidecar at a says that its postgres store did not answer last", "mend the store"),
+        Finding("store", False, "the sidecar at a says that its redis store did not answer last", "mend the store"),
+    ]
+    first, redis = as_one(told)
+    assert (
+        first.found
+        == "Postgres db:5432/x: it is away; the sidecar at a says that its postgres store did not answer last"
+    )
+    assert redis == told[2]
+    assert as_one(told[1:]) == told[1:]

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import grpc
@@ -29,6 +30,11 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.observing import NOT_SUMMED, gauges, memory_limit_bytes
+from sidemirror_server.thinking.record import Directive, Reflection
+from sidemirror_server.turns import counting
+from sidemirror_server.turns.counting import GIVEN_UP
+from sidemirror_server.vocabulary.ids import DirectiveId
+from sidemirror_server.vocabulary.status import ResultStatus
 from sidemirror_server.vocabulary.store_clock import StoreClock
 from tests.acceptance.product import Serving, serving
 from tests.architecture.repository import ROOT
@@ -300,3 +306,13 @@ async def test_a_clock_that_differs_from_the_database_has_its_figures() -> None:
     assert told() == [[2.5], [0]]
     clock.measured(machine.us + 100 * 24 * 3600 * 1_000_000, machine.s)
     assert told() == [[-100.0 * 24 * 3600], [1]]
+
+
+def test_a_reflection_that_was_given_up_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a turn that ended first: an alert on failures would tell a defect. Seen to fail with status failed_model."""
+    told: list[str] = []
+    monkeypatch.setattr(counting, "REFLECTIONS", SimpleNamespace(add=lambda _, of: told.append(of["status"])))
+    for reason in (f"{GIVEN_UP}: the turn ended first", "the server failed to make this reflection"):
+        given_up = Reflection(ResultStatus.FAILED_MODEL, reason)
+        counting.count(Directive(DirectiveId("d"), 1, given_up))
+    assert told == ["given_up", "failed_model"]

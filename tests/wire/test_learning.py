@@ -1,5 +1,6 @@
 """What is learned from turns and goals that end, while an agent calls nothing but RunTurn and ReportGoal."""
 
+import logging
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -290,7 +291,9 @@ def jobs_of(server: SidecarThread) -> int:
 
 
 def test_what_an_hour_has_no_room_for_is_left_to_dreaming(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Seen to fail, by the log, when each turn that is left had a line."""
+    """Seen to fail, by the log, when each turn that is left had a line, and when that is a warning: it is as it should
+    be."""
+    caplog.set_level(logging.INFO)
     with sidecar(tmp_path, settings={"learn__turns_per_hour": "1"}) as server:
         run_turn(server, "", *failing())
         learned(server, "")
@@ -301,6 +304,7 @@ def test_what_an_hour_has_no_room_for_is_left_to_dreaming(tmp_path: Path, caplog
         assert [(one["tenant_id"], one["project_id"], one["turns_per_hour"]) for one in told] == [
             ("default", "default", 1)
         ]
+        assert [one["levelname"] for one in told] == ["INFO"]
         with memories(server) as stub:
             list(stub.Dream(pb.DreamRequest(), timeout=TIMEOUT_S))
         assert any("permission denied" in memory.content for memory in learned(server, "", 2))

@@ -32,7 +32,10 @@ _ANSWERS_S = (2.0, 8.0)
 _SUBJECT = "address"
 _ASK_WITH = "set SIDEMIRROR_TOKEN_FILE to a file with a token of its access file, to ask what it tells of itself"
 _NOT_ASKED = "models, caps, traffic, refused callers, stores of the sidecar"
-_LEAVE = "a sidecar that is busy or hung looks so: see `sidecar_busy` in its log and `sidemirror usage`; do not stop it for this"
+_LEAVE = (
+    "a sidecar that is busy or hung looks so: see `sidecar_busy` in its log and `sidemirror usage`; "
+    "do not stop it for this"
+)
 _SEE_WHO = "`ss -ltnp` names its process; if that is no sidemirror, choose another address"
 _SHOW_CA = "set SIDEMIRROR_CA_FILE to the authorities of its certificate, to ask what is there"
 # What a server answers that does not have our service; and what gRPC says of one that speaks HTTP/1. Any other failure

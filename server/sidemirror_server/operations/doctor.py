@@ -32,6 +32,8 @@ from sidemirror_server.settings import (
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 
 _MIB = 1024 * 1024
+# How a finding about a Postgres begins that does not answer.
+_POSTGRES = "Postgres"
 # With less free space a busy agent may fill the disk within an hour. Chosen here: 4 times the bound of the WAL.
 _LITTLE_ROOM_BYTES = 256 * _MIB
 # If clocks differ by this much, a sidecar removes no records (vocabulary/store_clock.py).
@@ -118,12 +120,24 @@ def _idle(name: str, why: str) -> Finding:
 def _places(settings: Settings, clock: Clock, found: list[AskedAddress]) -> Iterable[Finding]:
     told = [one for at in found if at.info for one in check_running(at.info, at.address, clock.now_us(), at.took_us)]
     told += _shared(settings, clock, found) if settings.database_url else _embedded(settings, clock, found)
+    told = as_one(told)
     yield from (one for one in told if not _is_satisfied_clock(one))
     if all(one.ok for one in told if one.subject == CLOCK):
         yield from (one for one in told if _is_satisfied_clock(one))
     yield from check_places(settings, served=_any([at.state.served for at in found]))
     if settings.redis_url:
         yield from _redis(settings)
+
+
+def as_one(told: list[Finding]) -> list[Finding]:
+    """The findings with what a sidecar says of its Postgres in the line of the same cause, where this command found
+    that it does not answer."""
+    own = next((one for one in told if one.found.startswith(f"{_POSTGRES} ") and not one.ok), None)
+    says = [one for one in told if one.found.endswith("its postgres store did not answer last")]
+    if own is None or not says:
+        return told
+    both = msgspec.structs.replace(own, found="; ".join(one.found for one in (own, *says)))
+    return [both, *(one for one in told if one is not own and one not in says)]
 
 
 def _any(served: list[bool | None]) -> bool | None:
@@ -157,7 +171,9 @@ def _redis(settings: Settings) -> Iterable[Finding]:
 def _shared(settings: Settings, clock: Clock, answered: list[AskedAddress]) -> Iterable[Finding]:
     """Findings about the shared Postgres store, the addresses and the clock."""
     store = run(examine_shared_store(settings, clock.now_us()))
-    yield from (Finding("store", ok=False, found=problem, advice=_shared_advice(problem)) for problem in store.problems)
+    at = f"{_POSTGRES} {store.place}: " if store.place else ""
+    for problem in store.problems:
+        yield Finding("store", ok=False, found=f"{at}{problem}", advice=_shared_advice(problem))
     yield from (Finding("store", ok=True, found=fact) for fact in store.facts)
     if store.is_slow and store.commit_s is not None:
         found_slow = f"a commit takes {store.commit_s * 1000:,.0f} ms or more, with its way there and back"
@@ -204,7 +220,7 @@ def _embedded(settings: Settings, clock: Clock, found: list[AskedAddress]) -> It
         ok=True,
         found=f"{store.folder} on {store.file_system or 'an unknown file system'}: {size}, schema {applied} of {known}",
     )
-    room = Finding("store", ok=True, found=f"{store.free_bytes / _MIB:,.0f} MiB are free")
+    room = Finding("store", ok=True, found=f"{store.free_bytes / _MIB:,.0f} MiB are free for {store.folder}")
     if store.free_bytes < _LITTLE_ROOM_BYTES:
         room = msgspec.structs.replace(room, ok=False, advice="make room, or choose another data_dir")
     yield room

@@ -4,6 +4,9 @@ from sidemirror_server.thinking.record import Directive, Nudge, Recorded, Reflec
 from sidemirror_server.trace.event import Event, TurnStarted
 from sidemirror_server.vocabulary.telemetry import EVENTS, NUDGES, REFLECTIONS, TURNS_ENDED, TURNS_STARTED
 
+# How the detail of a reflection begins whose turn, or server, did not wait for it. It is counted apart from failures.
+GIVEN_UP = "given up"
+
 
 def count(recorded: Recorded) -> None:
     """Counts an entry that a turn has recorded."""
@@ -18,7 +21,8 @@ def count(recorded: Recorded) -> None:
 def _count_directive(what: object) -> None:
     if isinstance(what, Reflection):
         provider = "" if what.usage is None else what.usage.provider
-        REFLECTIONS.add(1, {"status": what.status.value, "provider": provider})
+        status = "given_up" if what.detail.startswith(f"{GIVEN_UP}:") else what.status.value
+        REFLECTIONS.add(1, {"status": status, "provider": provider})
     elif isinstance(what, Nudge):
         NUDGES.add(1, {"pattern": what.pattern.value})
     elif isinstance(what, TurnSummary):

@@ -5,6 +5,7 @@ import logging
 
 from sidemirror_server.thinking.record import Directive
 from sidemirror_server.thinking.turn import summarise
+from sidemirror_server.turns.counting import GIVEN_UP
 from sidemirror_server.turns.critiquing import TurnCritiques
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
@@ -48,7 +49,7 @@ class Endings:
 
     def abandon(self, turn: LiveTurn) -> None:
         """Ends an open turn that has been silent for too long."""
-        self._give_up(turn, "given up: the turn was abandoned")
+        self._give_up(turn, f"{GIVEN_UP}: the turn was abandoned")
         self._summarise(turn, abandoned=True)
 
     def restarted(self, turn: LiveTurn) -> None:
@@ -61,7 +62,7 @@ class Endings:
         """Records an open turn's reflections and critiques in progress as failed, because the server shuts down. A
         finished turn that still waits for reflections or critiques ends now."""
         if turn.accepts:
-            self._give_up(turn, "given up: the server was shut down")
+            self._give_up(turn, f"{GIVEN_UP}: the server was shut down")
         elif turn.finishing is not None:
             turn.finishing.cancel()
             self._finish_now(turn)
@@ -73,7 +74,7 @@ class Endings:
         self._finish_now(turn)
 
     def _finish_now(self, turn: LiveTurn) -> None:
-        self._give_up(turn, "given up: the turn ended first")
+        self._give_up(turn, f"{GIVEN_UP}: the turn ended first")
         self._summarise(turn, abandoned=False)
         turn.finishing = None
 
@@ -91,6 +92,6 @@ class Endings:
             turn.ends_with(taught)
             if taught.is_first_left:
                 told = {"turn_id": turn.state.turn_id, "turns_per_hour": self._teacher.limit}
-                _log.warning("learning_limit_reached", extra={**whose(turn.scope), **told})
+                _log.info("learning_limit_reached", extra={**whose(turn.scope), **told})
         self._recorder.submit(turn)
         turn.wake()

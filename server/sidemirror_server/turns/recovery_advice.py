@@ -26,12 +26,17 @@ from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.block import BlockLesson, ContextBlock
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import SidemirrorError
+from sidemirror_server.vocabulary.errors import SidemirrorError, StoreUnavailable
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, new_id
 from sidemirror_server.vocabulary.scope import whose
 from sidemirror_server.vocabulary.silence import Silence, SilenceReason
 
 _log = logging.getLogger(__name__)
+
+
+def _level(error: SidemirrorError) -> int:
+    """An outage of the store has a warning of its own, and no line of each turn."""
+    return logging.DEBUG if isinstance(error, StoreUnavailable) else logging.INFO
 
 
 class RecoveryAdvice:
@@ -95,7 +100,7 @@ class RecoveryAdvice:
             repeats = await self._finder.repeats(turn.scope, signature)
         except SidemirrorError as error:
             told = {**whose(turn.scope), "turn_id": turn.state.turn_id, "reason": str(error)}
-            _log.info("repeats_not_counted", extra=told)
+            _log.log(_level(error), "repeats_not_counted", extra=told)
             return
         if repeats is not None:
             calls.repeats[signature] = repeats
@@ -122,7 +127,7 @@ class RecoveryAdvice:
         except SidemirrorError as error:
             # The agent goes on without advice.
             told = {**whose(turn.scope), "turn_id": state.turn_id, "reason": str(error)}
-            _log.info("recovery_not_found", extra=told)
+            _log.log(_level(error), "recovery_not_found", extra=told)
             advice = FoundAdvice(silence=Silence(SilenceReason.STORE_AWAY))
         # In shadow mode the directive is kept and not sent.
         block = advice.kept if advice.kept.items else advice.block

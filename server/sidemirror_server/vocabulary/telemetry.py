@@ -29,7 +29,8 @@ TURNS_ENDED = _meter.create_counter(
 )
 EVENTS = _meter.create_counter("sidemirror.turn.events", unit="{event}", description="Events taken into turns.")
 NUDGES = _meter.create_counter("sidemirror.nudges", unit="{nudge}", description="Nudges, by the detector's pattern.")
-# Attributes: `status` (decision 017), `provider` (empty when no model was asked).
+# Attributes: `status` (decision 017; given_up: its turn or the server did not wait for it), `provider` (empty when no
+# model was asked).
 REFLECTIONS = _meter.create_counter(
     "sidemirror.reflections", unit="{reflection}", description="Mid-turn reflections, by status and provider."
 )

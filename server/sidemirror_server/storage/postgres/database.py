@@ -32,6 +32,7 @@ from sidemirror_server.storage.postgres.failures import (
     connect_failure,
     meaning_of,
     not_bound,
+    place_of,
     store_failure,
 )
 from sidemirror_server.storage.postgres.migrate import (
@@ -375,7 +376,7 @@ class PostgresDatabase:
 
     def _log_why(self, failure: SidemirrorError) -> None:
         self._refused = isinstance(failure, StoreRefused)
-        told = {"store": "postgres", "reason": failure.facts["reason"]}
+        told = {"store": "postgres", "at": place_of(self._url), "reason": failure.facts["reason"]}
         if self._refused:
             _log.error("store_refused", extra=told)
         else:

@@ -9,7 +9,7 @@ import asyncpg
 import msgspec
 
 from sidemirror_server.storage.postgres.admission import PostgresFacts, Reach, look, reach_of, recorded
-from sidemirror_server.storage.postgres.failures import connect_failure
+from sidemirror_server.storage.postgres.failures import connect_failure, place_of
 from sidemirror_server.storage.postgres.migrate import DRIVER_ERRORS, check_schema, connect, read_migrations
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.vocabulary.errors import StoreRefused, StoreUnavailable
@@ -29,13 +29,15 @@ _NAMED = 5
 
 class ExaminedShared(msgspec.Struct, frozen=True):
     """The findings about a shared store. `advice`: possible improvements. `problems`: reasons why a server could not
-    use the store. `clock_ahead_us`: how far the store's clock is ahead of this machine's. `commit_s`: how long a commit
-    takes, with its way there and back; None where that cannot be seen."""
+    use the store. `clock_ahead_us`: how far the store's clock is ahead of this machine's. `place`: where the store is,
+    if it does not answer. `commit_s`: how long a commit takes, with its way there and back; None where that cannot be
+    seen."""
 
     facts: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     clock_ahead_us: int = 0
+    place: str = ""
     commit_s: float | None = None
 
     @property
@@ -53,7 +55,8 @@ async def examine_shared(url: str, connections: int, now_us: int) -> ExaminedSha
         return ExaminedShared(problems=(refusal.facts["reason"],))
     except DRIVER_ERRORS as exc:
         failure = connect_failure(exc)
-        return ExaminedShared(problems=(failure.facts["reason"] if failure else type(exc).__name__,))
+        told = failure.facts["reason"] if failure else type(exc).__name__
+        return ExaminedShared(problems=(told,), place=place_of(url))
     try:
         async with asyncio.timeout(_LOOK_S):
             standing, looked = await _looked(connection, connections, now_us)

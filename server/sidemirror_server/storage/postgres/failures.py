@@ -6,8 +6,10 @@ leaves this module: a translated error has only the code, asyncpg's name for it,
 """
 
 import errno
+import re
 import socket
 import ssl
+import urllib.parse
 from enum import Enum
 
 import asyncpg
@@ -137,6 +139,20 @@ def connect_failure(error: BaseException) -> StoreUnavailable | None:
     if code in _SETTINGS_CODES or isinstance(error, ssl.SSLCertVerificationError):
         return StoreRefused(store="postgres", reason=told)
     return StoreUnavailable(store="postgres", reason=told)
+
+
+# The server and the database of a URL, and its query. What does not have this form, such as a password with `/` or `@`
+# that is not written as %XX, is not taken apart.
+_PLACE = re.compile(r"postgres(?:ql)?://(?:[^/?#@]*@)?([^/?#@]*)/([^/?#@]*)(?:\?([^#@]*))?")
+
+
+def place_of(url: str) -> str:
+    """Where a database is, such as `db:5432/sidemirror`, without credentials; empty if the URL does not say it."""
+    found = _PLACE.fullmatch(url)
+    if found is None:
+        return ""
+    server, database, query = found.groups()
+    return f"{server or ','.join(urllib.parse.parse_qs(query or '').get('host', []))}/{database}"
 
 
 def _network_hint(error: BaseException) -> str:
