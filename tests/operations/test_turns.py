@@ -58,6 +58,10 @@ async def test_why_a_recovery_was_told(
         assert any(line.startswith("    said: ") and line.endswith(SENTENCE) for line in lines)
         assert f"    what fitted: the call failed in the same way, {SIGNATURE}" in lines
         assert "it worked in 5 of 5 tries" in told
+        assert "; it worked in 1 of 1 try that agents made in this project after it was told, up to today; " in told
+        # Seen to fail while the record's pages lost what followed.
+        (after,) = [line for line in lines if line.startswith("  told at ")]
+        assert after.endswith(" worked, done as told")
         # Not s6: what it did came after it was told.
         assert "learned from: 5 tries; it worked in turns s5, s4, s3, s2, s1" in told
         # The newest one, without a turn; and by the minute.
@@ -246,11 +250,16 @@ async def test_a_turn_and_a_lesson_by_a_part_of_their_names(tmp_path: Path, caps
         assert (code, "alice is a session; name one of its turns:" in wrong, "  turn-2  " in wrong) == (1, True, True)
         code, lines, _ = await said(capsys, served, "turns", "why", "turn-1", "--lesson", "show  tables FIRST")
         assert (code, any(stored.strategy_id in line for line in lines)) == (0, True)
+        # By the beginning of its id, with a turn and without one.
+        for turn in (("turn-1",), ()):
+            some = stored.strategy_id[:12]
+            code, lines, _ = await said(capsys, served, "turns", "why", *turn, "--lesson", some)
+            assert (code, any(stored.strategy_id in line for line in lines)) == (0, True)
         code, lines, wrong = await said(capsys, served, "turns", "why", "--lesson", "no such words")
         assert (code, lines) == (1, [])
         assert "none was found with this in its text" in wrong
         code, _, wrong = await said(capsys, served, "turns", "why", "turn-1", "--lesson", "orders")
-        assert (code, "2 lessons have this in their text" in wrong) == (1, True)
+        assert (code, "2 lessons have this in their text or begin their id so" in wrong) == (1, True)
 
 
 async def test_a_recall_that_found_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,20 +10,27 @@ import grpc
 
 from sidemirror.v1 import goal_reflection_pb2 as pb
 from sidemirror.v1 import goal_reflection_pb2_grpc as pb_grpc
+from sidemirror.v1 import reflective_memory_pb2 as memory_pb
+from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.operations import exit_codes
-from sidemirror_server.operations.shown import name_of, plain, with_defaults
+from sidemirror_server.operations.shown import clock_time, name_of, plain, print_lines, with_defaults, words_of
 from sidemirror_server.operations.target import asked, scope_of
 
 _TIMEOUT_S = 5.0
 _PAGE = 200
+# The most showings of a reflection that are listed.
+_MOST_SHOWINGS = 20
 
 
 def goals(options: argparse.Namespace) -> int:
     """Runs the subcommand `options.verb`; returns the exit code."""
-    verbs = {"list": _list, "dead": _list, "show": _show, "retry": _retry}
-    return asked(
-        options.address, lambda channel: verbs[options.verb](pb_grpc.GoalReflectionServiceStub(channel), options)
-    )
+    verbs = {"list": _list, "dead": _list, "retry": _retry}
+
+    def run(channel: grpc.Channel) -> int:
+        stub = pb_grpc.GoalReflectionServiceStub(channel)
+        return _show(stub, options, channel) if options.verb == "show" else verbs[options.verb](stub, options)
+
+    return asked(options.address, run)
 
 
 def _list(stub: pb_grpc.GoalReflectionServiceStub, options: argparse.Namespace) -> int:
@@ -37,8 +44,9 @@ def _list(stub: pb_grpc.GoalReflectionServiceStub, options: argparse.Namespace) 
     return 0
 
 
-def _show(stub: pb_grpc.GoalReflectionServiceStub, options: argparse.Namespace) -> int:
-    """Shows a goal's reflections, or those of recent goals if no goal is named."""
+def _show(stub: pb_grpc.GoalReflectionServiceStub, options: argparse.Namespace, channel: grpc.Channel) -> int:
+    """Shows a goal's reflections with where they were shown, and its reports; or the reflections of recent goals if no
+    goal is named."""
     if options.goal_id:
         one = pb.GetGoalReflectionsRequest(goal_id=options.goal_id, **scope_of(options))
         found = list(stub.GetGoalReflections(one, timeout=_TIMEOUT_S).reflections)
@@ -47,9 +55,37 @@ def _show(stub: pb_grpc.GoalReflectionServiceStub, options: argparse.Namespace) 
         found = [reflection for goal in recent.goals for reflection in goal.reflections]
     if options.json:
         print(json.dumps([with_defaults(reflection) for reflection in found], indent=2))
-    else:
+        return 0
+    if not options.goal_id:
         _show_reflections(found)
+        return 0
+    memories = ReflectiveMemoryServiceStub(channel)
+    for one in found:
+        _show_reflections([one])
+        print_lines(_showings(memories, one, options), cut=False)
+    if not found:
+        _show_reflections([])
+    reports = _reports(stub, options, goal_id=options.goal_id)
+    _show_reports(list(islice(reports, _PAGE)), "No report of it is kept.")
     return 0
+
+
+def _showings(
+    stub: ReflectiveMemoryServiceStub, reflection: pb.GoalReflection, options: argparse.Namespace
+) -> Iterator[str]:
+    """Where a reflection was shown or held back, the newest first."""
+    if not reflection.id:  # another program wrote it
+        return
+    request = memory_pb.ListReceiptsRequest(lesson_id=reflection.id, page_size=_MOST_SHOWINGS + 1, **scope_of(options))
+    receipts = stub.ListReceipts(request, timeout=_TIMEOUT_S).receipts
+    for receipt in receipts[:_MOST_SHOWINGS]:
+        is_held = any(item.id == reflection.id and item.is_held_back for item in receipt.items)
+        where = f"turn {plain(receipt.turn_id)}" if receipt.turn_id else words_of(memory_pb.ReceiptPlace, receipt.place)
+        yield f"  {clock_time(receipt.time)}  {'held back' if is_held else 'shown'} in {where}"
+    if len(receipts) > _MOST_SHOWINGS:
+        yield f"  There are more: the newest {_MOST_SHOWINGS} are shown."
+    if not receipts:
+        yield "  It was shown in no block that is on record."
 
 
 def _retry(stub: pb_grpc.GoalReflectionServiceStub, options: argparse.Namespace) -> int:
@@ -77,11 +113,16 @@ def _retry(stub: pb_grpc.GoalReflectionServiceStub, options: argparse.Namespace)
 
 
 def _reports(
-    stub: pb_grpc.GoalReflectionServiceStub, options: argparse.Namespace, state: pb.GoalReportState
+    stub: pb_grpc.GoalReflectionServiceStub,
+    options: argparse.Namespace,
+    state: pb.GoalReportState = pb.GOAL_REPORT_STATE_UNSPECIFIED,
+    goal_id: str = "",
 ) -> Iterator[pb.GoalReport]:
     token = ""
     while True:
-        request = pb.ListGoalReportsRequest(report_state=state, page_size=_PAGE, page_token=token, **scope_of(options))
+        request = pb.ListGoalReportsRequest(
+            report_state=state, goal_id=goal_id, page_size=_PAGE, page_token=token, **scope_of(options)
+        )
         page = stub.ListGoalReports(request, timeout=_TIMEOUT_S)
         yield from page.reports
         token = page.next_page_token
@@ -104,7 +145,8 @@ def _show_reports(reports: list[pb.GoalReport], none: str) -> None:
         console.print(Text(f"{made} {plain(report.report_id)} {stands}", "bold"), soft_wrap=True)
         tries = f"{report.attempts} {'try' if report.attempts == 1 else 'tries'}"
         last = f", last error: {plain(report.last_error)}" if report.last_error else ""
-        console.print(Text(f"  {plain(report.goal_id)} {ended}, {tries}{last}"), soft_wrap=True)
+        turn = f", reported for turn {plain(report.turn_id)}" if report.turn_id else ""
+        console.print(Text(f"  {plain(report.goal_id)} {ended}, {tries}{turn}{last}"), soft_wrap=True)
 
 
 def _show_reflections(reflections: list[pb.GoalReflection]) -> None:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror_server.operations.lesson_figures import figures, lift, successes
 from sidemirror_server.operations.lesson_sources import sources_of
 from sidemirror_server.operations.shown import name_of, plain, words_of
 
@@ -84,9 +85,9 @@ def show_evidence(lessons: Iterable[pb.LessonStatistics]) -> None:
     console = Console(highlight=False)
     for lesson in lessons:
         console.print(_plain(f"Evidence from version {lesson.from_version} on: {lesson.detail}"), soft_wrap=True)
-        figures = _figures(lesson.shown, lesson.held_back, lesson.outside)
-        before = _figures(lesson.earlier_shown, lesson.earlier_held_back, lesson.earlier_outside)
-        for told in (figures, before and f"of versions before {lesson.from_version}, which count no more: {before}"):
+        counted = figures(lesson.shown, lesson.held_back, lesson.outside)
+        before = figures(lesson.earlier_shown, lesson.earlier_held_back, lesson.earlier_outside)
+        for told in (counted, before and f"of versions before {lesson.from_version}, which count no more: {before}"):
             if told:
                 console.print(_plain(f"  {told}"), soft_wrap=True)
 
@@ -113,26 +114,20 @@ def show_lessons(lessons: Sequence[pb.LessonStatistics]) -> None:
             Text(f"{plain(lesson.reflection_id)} {words_of(pb.LessonVerdict, lesson.verdict)}{retired}", "bold"),
             soft_wrap=True,
         )
-        figures = {
-            "lift": _lift(lesson),
-            "succeeded with it": _successes(lesson.shown),
-            "succeeded without it": _successes(lesson.held_back),
-            "succeeded, not compared": _successes(lesson.outside),
-            f"before version {lesson.from_version}, which counts no more": _figures(
+        told_of = {
+            "lift": lift(lesson),
+            "succeeded with it": successes(lesson.shown),
+            "succeeded without it": successes(lesson.held_back),
+            "succeeded, not compared": successes(lesson.outside),
+            f"before version {lesson.from_version}, which counts no more": figures(
                 lesson.earlier_shown, lesson.earlier_held_back, lesson.earlier_outside
             ),
             "its error came up again": _returned(lesson),
         }
-        shown = [f"{name}: {figure}" for name, figure in figures.items() if figure]
+        shown = [f"{name}: {figure}" for name, figure in told_of.items() if figure]
         for told in (lesson.detail, *shown):
             console.print(Padding(_plain(told), (0, 0, 0, 2), expand=False))
     console.print("Tasks: how many of those with an outcome succeeded, and how many have none yet.")
-
-
-def _figures(shown: pb.LessonArm, held_back: pb.LessonArm, outside: pb.LessonArm) -> str:
-    """How many tasks of each arm succeeded; empty without tasks."""
-    arms = {"with it": shown, "without it": held_back, "with it, not compared": outside}
-    return "; ".join(f"succeeded {name} {_successes(arm)}" for name, arm in arms.items() if arm.assigned_count)
 
 
 def _counted(count: int, what: str) -> str:
@@ -152,20 +147,6 @@ def _content(memory: pb.Memory) -> str:
 def _text_in(memory: pb.Memory, name: str) -> str:
     value = memory.metadata[name] if name in memory.metadata else ""  # noqa: SIM401  # a Struct message has no `get`
     return value if isinstance(value, str) else ""
-
-
-def _lift(lesson: pb.LessonStatistics) -> str:
-    if not lesson.HasField("lift"):
-        return ""
-    low, high = 100 * lesson.interval.low, 100 * lesson.interval.high
-    return f"{100 * lesson.lift:+.1f} points, {low:+.1f} to {high:+.1f}"
-
-
-def _successes(arm: pb.LessonArm) -> str:
-    if not arm.assigned_count:
-        return ""
-    missing = f", {arm.missing_count} missing" if arm.missing_count else ""
-    return f"{arm.success_count} of {arm.success_count + arm.failure_count}{missing}"
 
 
 def _returned(lesson: pb.LessonStatistics) -> str:

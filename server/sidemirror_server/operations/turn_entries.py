@@ -15,10 +15,18 @@ _PAGE = 1_000
 
 
 def record_of(channel: grpc.Channel, turn_id: str, scope: dict[str, Any]) -> pb.GetTurnResponse:
-    """A turn with all its entries in their order, and its critiques. Raises grpc.RpcError."""
+    """A turn with all its entries in their order, its critiques, and what followed its failures. Raises
+    grpc.RpcError."""
     pages = list(_pages(channel, pb.GetTurnRequest(turn_id=turn_id, page_size=_PAGE, **scope)))
     entries = [entry for page in pages for entry in page.entries]
-    return pb.GetTurnResponse(turn=pages[0].turn, entries=entries, critiques=pages[0].critiques)
+    # Each page has what followed the failures of its own entries.
+    follow_ups = {after.signature: after for page in reversed(pages) for after in reversed(page.follow_ups)}
+    return pb.GetTurnResponse(
+        turn=pages[0].turn,
+        entries=entries,
+        critiques=pages[0].critiques,
+        follow_ups=reversed(follow_ups.values()),
+    )
 
 
 def _pages(channel: grpc.Channel, request: pb.GetTurnRequest) -> Iterator[pb.GetTurnResponse]:

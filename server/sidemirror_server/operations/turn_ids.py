@@ -1,5 +1,5 @@
 """Finds the turn that a person names by its id, by the beginning of it or by its session, and the lesson that is named
-by its id or a part of its text. Used by `turns.py` and `turns_why.py`."""
+by its id, the beginning of it or a part of its text. Used by `turns.py` and `turns_why.py`."""
 
 import sys
 from collections.abc import Iterator
@@ -72,26 +72,39 @@ def _say(told: str, turns: list[pb.Turn] | None = None) -> None:
 def lesson_named(
     stub: ReflectiveMemoryServiceStub, name: str, record: pb.GetTurnResponse | None, scope: dict[str, Any]
 ) -> str | None:
-    """The id of the lesson or recovery that is meant by its id or by a part of its text; None after saying on standard
-    error what was looked up. `record`: the turn that it should have been shown in, if one is named. Raises
-    grpc.RpcError."""
+    """The id of the lesson or recovery that is meant by its id, the beginning of it, or a part of its text; None after
+    saying on standard error what was looked up. `record`: the turn that it should have been shown in, if one is named.
+    Raises grpc.RpcError."""
     wanted = " ".join(name.casefold().split())
     if " " not in name:  # it may be an id
         request = memory_pb.ListReceiptsRequest(lesson_id=name[:_ID_CHARS], page_size=1, **scope)
         if stub.ListReceipts(request, timeout=TIMEOUT_S).receipts:
             return name
-    found = {
-        one: text for one, text in _texts(stub, name, record, scope) if wanted in " ".join(text.casefold().split())
-    }
+    found = dict.fromkeys(_beginning_with(stub, name, record, scope), "")
+    for one, text in _texts(stub, name, record, scope):
+        if one in found or one.startswith(name) or wanted in " ".join(text.casefold().split()):
+            found[one] = text
     if len(found) == 1:
         return next(iter(found))
     if not found:
-        _say(f"no lesson or recovery that was shown has the id {plain(name)}, and none was found with this in its text")
+        told = f"no lesson or recovery that was shown has the id {plain(name)} or one that begins so"
+        _say(f"{told}, and none was found with this in its text")
         return None
-    _say(f"{len(found)} lessons have this in their text; name one by its id:")
+    _say(f"{len(found)} lessons have this in their text or begin their id so; name one by its id:")
     for one, text in list(found.items())[:_MOST_NAMED]:
         print(f"  {plain(one)}  {in_short(text, 120)}", file=sys.stderr)
     return None
+
+
+def _beginning_with(
+    stub: ReflectiveMemoryServiceStub, name: str, record: pb.GetTurnResponse | None, scope: dict[str, Any]
+) -> Iterator[str]:
+    """The ids that begin so, among what the turn and the newest receipts show or hold back."""
+    of = () if record is None else (record.turn.turn_id,)
+    for turn_id in (*of, ""):
+        request = memory_pb.ListReceiptsRequest(turn_id=turn_id, page_size=_PAGE, **scope)
+        for receipt in stub.ListReceipts(request, timeout=TIMEOUT_S).receipts:
+            yield from (item.id for item in receipt.items if item.id.startswith(name))
 
 
 def _texts(

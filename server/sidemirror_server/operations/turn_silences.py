@@ -1,5 +1,5 @@
 """What `sidemirror turns why TURN` says beside the turn's receipts: how deep it was to think, where nothing was told
-and why, nudges, what was criticised, and the mode that it ran in."""
+and why, nudges, reflections, goals, what was criticised, and the mode that it ran in."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -8,14 +8,17 @@ import grpc
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.memory.kin.signature import error_signature
-from sidemirror_server.memory.recoveries.failed import reports_failure
 from sidemirror_server.operations.advice_history import advice_changes, shadow_around
 from sidemirror_server.operations.shown import clock_time, in_short, words_of
 from sidemirror_server.operations.shown_texts import FirstWords
 from sidemirror_server.operations.silences import recalled_later, why_no_advice, why_no_lesson
+from sidemirror_server.operations.turn_goals import goals_of
+from sidemirror_server.operations.turn_said import has_failed, said_in
 from sidemirror_server.operations.watch_lines import critique_told
 
 _SHADOW = (pb.SILENCE_REASON_SHADOW,)
+# How `turns/ending.py` begins the detail of what was in progress when a turn ended.
+_GIVEN_UP = "given up:"
 
 
 def about_turn(channel: grpc.Channel, record: pb.GetTurnResponse, scope: dict[str, Any]) -> Iterator[str]:
@@ -27,9 +30,10 @@ def about_turn(channel: grpc.Channel, record: pb.GetTurnResponse, scope: dict[st
         yield f"{clock_time(record.turn.start_time)}  at its start: {_none_at_start(record.turn, plan)}"
         first_words = FirstWords(channel, scope)
         yield from (f"  left out: {first_words.omitted(one)}" for one in plan.context.omitted)
-    yield from _at_failures(record.entries, plan)
+    yield from at_failures(record, plan)
     yield from _followed(record)
-    yield from _nudges(record.entries)
+    yield from said_in(record.entries)
+    yield from goals_of(channel, record.turn.turn_id, scope)
     for judged in record.critiques:
         yield f"{clock_time(judged.time)}  {in_short(judged.made_by)}: {critique_told(judged)}"
     was_shadow = any(one.directive.is_shadow for one in record.entries)
@@ -44,17 +48,6 @@ def _level(entries: Sequence[pb.TurnEntry], plan: pb.TurnPlan) -> str:
     asked = any(one.event.turn_started.config.level for one in entries if one.event.HasField("turn_started"))
     whose = "as its start asked" if asked else "as its session has it: its start asked for none"
     return f"{level}, {plan.token_budget:,} tokens, {whose}"
-
-
-def _nudges(entries: Sequence[pb.TurnEntry]) -> Iterator[str]:
-    """A line for each nudge, with the events that caused it."""
-    at = {one.event.event_id: str(one.sequence) for one in entries if one.HasField("event")}
-    for one in (one.directive for one in entries if one.directive.HasField("nudge")):
-        kept = " (kept, not told)" if one.is_shadow else ""
-        causes = ", ".join(at.get(cause, in_short(cause)) for cause in one.caused_by)
-        pattern = words_of(pb.Pattern, one.nudge.pattern)
-        because = f", because of {causes}" if causes else ""
-        yield f"{clock_time(one.time)}  nudge{kept}: {pattern}{because}: {in_short(one.nudge.message)}"
 
 
 def _none_at_start(turn: pb.Turn, plan: pb.TurnPlan) -> str:
@@ -90,8 +83,9 @@ def _next_call(after: pb.FailureFollowUp, events: Mapping[str, int]) -> str:
     return f"the next such call{where}{later} {worked}{done if after.advised_recovery_id else ''}"
 
 
-def _at_failures(entries: Sequence[pb.TurnEntry], plan: pb.TurnPlan | None) -> Iterator[str]:
+def at_failures(record: pb.GetTurnResponse, plan: pb.TurnPlan | None) -> Iterator[str]:
     """A line for each failing call at which nothing was told."""
+    entries = record.entries
     told = {cause: one.directive for one in entries if one.directive.HasField("advice")
             for cause in one.directive.caused_by}  # fmt: skip
     silences = {cause: one.directive.silence for one in entries if one.directive.HasField("silence")
@@ -109,7 +103,7 @@ def _at_failures(entries: Sequence[pb.TurnEntry], plan: pb.TurnPlan | None) -> I
         before = first.setdefault(signature, event) if signature else event
         if event.event_id in told:
             continue
-        why = _why(event, before, signature, told, silences, plan)
+        why = _why(event, before, signature, told, silences, plan) or _not_looked_up(record, event)
         yield f"{clock_time(event.time)}  {in_short(tools.get(call_id, 'tool'))} failed: nothing told, because {why}"
         yield f"  recognised by: {in_short(signature) or 'nothing'}"
 
@@ -122,24 +116,40 @@ def _why(
     silences: dict[str, pb.Silence],
     plan: pb.TurnPlan | None,
 ) -> str:
-    """Why nothing was told at a failing call, by what is on record. `before`: the turn's first failure of its kind."""
+    """Why nothing was told at a failing call, by what is on record. `before`: the turn's first failure of its kind.
+    Empty where nothing is on record."""
     if event.event_id in silences:
         return why_no_advice(silences[event.event_id])
     if not signature:
         return "its error names nothing by which it could be recognised"
     if before.event_id in told:
-        return f"the turn was told of such a failure already, at {clock_time(before.time)}"
+        when = clock_time(before.time)
+        if told[before.event_id].is_shadow:
+            return f"what was found was kept for such a failure already, at {when}; in shadow mode nothing was told"
+        return f"the turn was told of such a failure already, at {when}"
     if before.event_id in silences:
         return f"{why_no_advice(silences[before.event_id])}, at the first such failure of the turn"
     if plan is not None and plan.silence == pb.SILENCE_REASON_OFF_BY_SETTING:
         return why_no_lesson(plan.silence)
-    return "it was not looked up: the turn was made of telemetry, shows no advice, ended first, or is older"
+    return ""
+
+
+def _not_looked_up(record: pb.GetTurnResponse, event: pb.TurnEvent) -> str:
+    """Why a failing call has neither advice nor a silence on record."""
+    for one in (entry.directive for entry in record.entries if entry.directive.HasField("reflection")):
+        detail = one.reflection.detail
+        if event.event_id in one.caused_by and detail.startswith(_GIVEN_UP):
+            return f"no answer of the look-up is on record; the reflection on it says “{in_short(detail)}”"
+    starts = [entry.event.turn_started for entry in record.entries if entry.event.HasField("turn_started")]
+    if any(start.without_advice for start in starts):
+        return "the turn's start said that its agent shows no advice"
+    if record.turn.state == pb.TURN_STATE_OPEN:
+        return "no answer of the look-up is on record; the turn is open"
+    return "no look-up is on record: the turn ended first, was made of telemetry, or is older"
 
 
 def _error_in(event: pb.TurnEvent) -> str | None:
     """The error that an event reports; None if it reports none."""
     if event.HasField("tool_failed"):
         return event.tool_failed.error
-    returned = event.tool_returned
-    is_failure = event.HasField("tool_returned") and (returned.is_error or reports_failure(returned.content))
-    return returned.content if is_failure else None
+    return event.tool_returned.content if has_failed(event) else None

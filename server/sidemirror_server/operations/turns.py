@@ -83,7 +83,8 @@ def _line(turn: pb.Turn) -> str:
     calls = f"{turn.tool_error_count} of {turn.tool_call_count} calls failed" if turn.tool_call_count else "no calls"
     return "  ".join(
         (
-            *(clock_time(turn.start_time), in_short(turn.turn_id), ended(turn), calls, _given(turn)),
+            *(clock_time(turn.start_time), in_short(turn.turn_id), ended(turn), calls),
+            f"shadow mode: {_given(turn)}" if turn.is_shadow else _given(turn),
             *(f"session {in_short(turn.session_id)}", in_short(turn.task)),
         )
     )

@@ -14,6 +14,7 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.operations import exit_codes
+from sidemirror_server.operations.lesson_figures import in_one_line
 from sidemirror_server.operations.lesson_sources import some_of, sources_of
 from sidemirror_server.operations.not_shown import not_shown
 from sidemirror_server.operations.parsers.arguments import Moment
@@ -320,16 +321,7 @@ def _fitted(stub: ReflectiveMemoryServiceStub, memory: pb.Memory, told: ToldBloc
 
 
 def _evidence(lesson: pb.LessonStatistics) -> str:
-    def arm(one: pb.LessonArm) -> str:
-        known = one.success_count + one.failure_count
-        return f"in {one.success_count} of {known}" if known else "not known: no outcome is reported"
-
-    lift = ""
-    if lesson.HasField("lift"):
-        low, high = 100 * lesson.interval.low, 100 * lesson.interval.high
-        lift = f"; lift {100 * lesson.lift:+.0f} points ({low:+.0f} to {high:+.0f})"
-    figures = f"succeeded with it {arm(lesson.shown)}, without it {arm(lesson.held_back)}{lift}"
-    return f"{words_of(pb.LessonVerdict, lesson.verdict)}; {figures}"
+    return f"{words_of(pb.LessonVerdict, lesson.verdict)}; {in_one_line(lesson)}"
 
 
 def _of_recovery(
@@ -373,8 +365,15 @@ def _signatures_with(stub: ReflectiveMemoryServiceStub, recovery_id: str, scope:
 
 def _gate(move: pb.RecoveryMove) -> str:
     tries = f"it worked in {move.worked} of {move.tries} tries, at least {100 * move.lowest_rate:.0f} % of the time"
-    advised = f"; after it was told in {move.advised_worked} of {move.advised_tries}" if move.advised_tries else ""
-    return f"{tries}{advised}; {_cut(move.reason)}"
+    if not move.tries:
+        tries = "no try of it without advice is on record"
+    advised = f"; it worked in {move.advised_worked} of {_tries(move.advised_tries)}" if move.advised_tries else ""
+    where = " that agents made in this project after it was told, up to today" if advised else ""
+    return f"{tries}{advised}{where}; {_cut(move.reason)}"
+
+
+def _tries(count: int) -> str:
+    return f"{count} {'try' if count == 1 else 'tries'}"
 
 
 def _cut(text: str) -> str:

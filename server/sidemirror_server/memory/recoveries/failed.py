@@ -1,8 +1,9 @@
 """Whether a tool's result reports a failure, where the tool does not say so. Pure.
 
 Agents often report a failed call as an ordinary result. The signs, in this order: a field of a JSON object, an exit
-status, an error word at the beginning, an exception at the end, and lines in which a program says what went wrong. A
-text that only quotes an error, such as a log or a file's content, has mostly other lines and is no failure.
+status, an error word at the beginning, the failures that a test run counts, an exception at the end, and lines in which
+a program says what went wrong. A text that only quotes an error, such as a log or a file's content, has mostly other
+lines and is no failure.
 `uv run python -m bench.recoveries --classifier` prints precision and recall on recorded results.
 """
 
@@ -49,6 +50,8 @@ _SAYS_SO = re.compile(
     re.I,
 )
 _EXCEPTION_LINE = re.compile(r"^(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Exit)\b(?::|$)")
+# What a run of tests counts, as pytest and most others write it: "1 failed, 3 passed in 0.12s".
+_TESTS_FAILED = re.compile(r"^=*\s?[1-9]\d{0,5} failed(?:[:,]| in [\d.]| ?=*$)")
 # `program: what went wrong`, perhaps with a file or a line between.
 _SAID_BY_PROGRAM = re.compile(r"^(?:/[\w./-]{1,80}|[a-z][\w.+-]{0,30}|-\w{1,3})(?: \([\w ]{1,20}\))?: .{3,400}")
 _SAID_ONLY = frozenset((ErrorCategory.UNKNOWN, ErrorCategory.TOOL))
@@ -79,6 +82,8 @@ def reports_failure(text: str) -> bool:
         return exit_status != 0
     first, last = lines[0], lines[-1]
     if any(sign.match(first) for sign in (_BEGINS, _SAYS_SO, _SAID_BY_SHELL)):
+        return True
+    if _TESTS_FAILED.match(first) or _TESTS_FAILED.match(last):
         return True
     if _EXCEPTION_LINE.match(last) or _GAVE_UP.match(last):
         return True

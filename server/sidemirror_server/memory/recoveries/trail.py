@@ -43,8 +43,8 @@ from sidemirror_server.vocabulary.ids import EventId, TurnId
 
 # Design: an attempt is among the next six calls.
 MOST_CALLS_BETWEEN = 6
-# Outcomes of turns that failed.
-_FAILED_OUTCOMES = frozenset(("failure", "error"))
+# Outcomes of turns that failed, as `sidemirror turns list --failed` has them.
+_FAILED_OUTCOMES = frozenset(("failure", "timeout", "error"))
 
 # What a trail holds. Chosen here: no agent has as many failures that wait; a result is read at its
 # beginning, and what was told longer ago than this many texts is not looked up any more.

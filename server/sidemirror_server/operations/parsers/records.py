@@ -121,7 +121,12 @@ def add_turns(commands: Commands) -> None:
     why = verbs.add_parser("why", help="why a turn was shown its lessons, or nothing; without TURN, the last one shown")
     why.add_argument("turn_id", nargs="?", default="", metavar="TURN", help="its id, or the beginning of it")
     why.add_argument("--at", type=moment, metavar="TIME", help="what was shown then: 10:42, 2026-11-23T10:42:03.250")
-    why.add_argument("--lesson", default="", metavar="LESSON", help="only this one: its id, or a part of its text")
+    why.add_argument(
+        "--lesson",
+        default="",
+        metavar="LESSON",
+        help="only this one: its id, the beginning of it, or a part of its text",
+    )
     for verb in verbs.choices.values():
         verb.allow_abbrev = False
         add_target(verb)

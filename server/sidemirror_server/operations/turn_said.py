@@ -1,0 +1,95 @@
+"""The nudges and reflections of a turn with what caused each and what followed it. Used by `turn_silences.py`."""
+
+from collections.abc import Iterator, Sequence
+
+from sidemirror.v1 import common_pb2
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.memory.recoveries.failed import reports_failure
+from sidemirror_server.operations.shown import clock_time, in_short, words_of
+
+
+def said_in(entries: Sequence[pb.TurnEntry]) -> Iterator[str]:
+    """A line for each nudge and each reflection, in their order, and one for what followed those that were told."""
+    at = {one.event.event_id: str(one.sequence) for one in entries if one.HasField("event")}
+    tools = _tools(entries)
+    for entry in entries:
+        one = entry.directive
+        if one.HasField("nudge"):
+            told = f"{words_of(pb.Pattern, one.nudge.pattern)}{_because(one, at)}: {in_short(one.nudge.message)}"
+            name, is_told = "nudge", True
+        elif one.HasField("reflection"):
+            told, is_told = _reflection(one, at)
+            name = "reflection" if is_told else "no reflection"
+        else:
+            continue
+        yield f"{clock_time(one.time)}  {name}{' (kept, not told)' if one.is_shadow else ''}: {told}"
+        if is_told:
+            yield f"  what followed: {_next_call(entries, entry.sequence, _about(one, tools), tools)}"
+
+
+def _reflection(one: pb.TurnDirective, at: dict[str, str]) -> tuple[str, bool]:
+    """The words of a reflection, or why there are none; whether there are."""
+    reflection = one.reflection
+    reasons = ", ".join(words_of(pb.ReflectionReason, reason) for reason in one.reasons)
+    if reflection.status != common_pb2.RESULT_STATUS_OK:
+        status = words_of(common_pb2.ResultStatus, reflection.status)
+        return f"{reasons}{_because(one, at)}: {status}, {in_short(reflection.detail)}", False
+    suggested = f" → {in_short(reflection.suggested_action)}" if reflection.suggested_action else ""
+    said = in_short(reflection.reflection) or f"{len(reflection.lessons.items)} lessons alone"
+    return f"{reasons}{_because(one, at)}: {said}{suggested}", True
+
+
+def _because(one: pb.TurnDirective, at: dict[str, str]) -> str:
+    causes = ", ".join(at.get(cause, in_short(cause)) for cause in one.caused_by)
+    return f", because of {causes}" if causes else ""
+
+
+def _tools(entries: Sequence[pb.TurnEntry]) -> dict[str, str]:
+    """The tool of each event that is about a call, by the event's id."""
+    found, of_call = dict[str, str](), dict[str, str]()
+    for event in (one.event for one in entries if one.HasField("event")):
+        if event.HasField("tool_called"):
+            of_call[event.tool_called.call_id] = event.tool_called.name
+        call_id = _call_id(event)
+        if call_id is not None:
+            found[event.event_id] = of_call.get(call_id, "")
+    return found
+
+
+def _about(one: pb.TurnDirective, tools: dict[str, str]) -> str:
+    """The tool of the newest call among the causes; empty if none is a call."""
+    return next((tools[cause] for cause in reversed(one.caused_by) if tools.get(cause)), "")
+
+
+def _next_call(entries: Sequence[pb.TurnEntry], after: int, tool: str, tools: dict[str, str]) -> str:
+    """How the next call of this tool went, or the next call of any where no tool is known."""
+    name = f"call of {in_short(tool)}" if tool else "call"
+    later = [one for one in entries if one.sequence > after and one.HasField("event")]
+    for number, one in enumerate(later):
+        if not one.event.HasField("tool_called") or (tool and tools.get(one.event.event_id) != tool):
+            continue
+        call_id = one.event.tool_called.call_id
+        ends = (other.event for other in later[number + 1 :] if not other.event.HasField("tool_called"))
+        ended = next((event for event in ends if _call_id(event) == call_id), None)
+        if ended is None:
+            return f"the next {name}, at {one.sequence}, has no result on record"
+        return f"the next {name}, at {one.sequence}, {'failed' if has_failed(ended) else 'worked'}"
+    return f"no {name}"
+
+
+def _call_id(event: pb.TurnEvent) -> str | None:
+    """The id of the call that an event is about; None if it is about none."""
+    kind = event.WhichOneof("kind")
+    if kind == "tool_called":
+        return event.tool_called.call_id
+    if kind == "tool_returned":
+        return event.tool_returned.call_id
+    return event.tool_failed.call_id if kind == "tool_failed" else None
+
+
+def has_failed(event: pb.TurnEvent) -> bool:
+    """Whether an event is the failure of a call, also one that only its text reports."""
+    returned = event.tool_returned
+    return event.HasField("tool_failed") or (
+        event.HasField("tool_returned") and (returned.is_error or reports_failure(returned.content))
+    )

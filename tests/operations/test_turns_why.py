@@ -1,0 +1,168 @@
+"""What `sidemirror turns why` and `goals show` say of what is on record, and in which words."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sidemirror.v1 import common_pb2
+from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror.v1 import thinking_pb2 as thinking_pb
+from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror_server.memory.recoveries import moves
+from sidemirror_server.operations.turn_said import said_in
+from sidemirror_server.operations.turn_silences import at_failures
+from tests.faults.sidecars import Running, Stub, channel, running
+from tests.goals.agents import a_report, connected, until_ended
+from tests.memory.recovering import FAILURE, UNTOLD, live_through, until_observed
+from tests.operations.test_turns import LESSON, said
+from tests.wire.calls import called, failed, returned
+
+
+def recorded(*what: thinking_pb.TurnEvent | thinking_pb.TurnDirective) -> list[thinking_pb.TurnEntry]:
+    """A turn's record of these, numbered from 1."""
+    return [
+        thinking_pb.TurnEntry(sequence=number, event=one)
+        if isinstance(one, thinking_pb.TurnEvent)
+        else thinking_pb.TurnEntry(sequence=number, directive=one)
+        for number, one in enumerate(what, start=1)
+    ]
+
+
+async def test_outcomes_that_were_not_compared_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Seen to fail with "succeeded with it not known: no outcome is reported"."""
+    async with running(tmp_path) as served, channel(served.address) as connection:
+        memory: Stub = ReflectiveMemoryServiceStub(connection)
+        await memory.StoreReflection(pb.StoreReflectionRequest(result=LESSON), timeout=60)
+        built = await memory.BuildMemoryContext(pb.BuildMemoryContextRequest(task="Count the orders"), timeout=60)
+        outcome = common_pb2.TASK_OUTCOME_SUCCESS
+        report = pb.ReportOutcomeRequest(receipt_id=built.block.receipt_id, outcome=outcome)
+        await memory.ReportOutcome(report, timeout=60)
+        _, lines, _ = await said(capsys, served, "turns", "why")
+        (evidence,) = [line for line in lines if "its evidence today" in line]
+        assert evidence.endswith("; succeeded with it, not compared 1 of 1; no lift: nothing was compared")
+
+
+async def test_what_shadow_mode_kept_was_not_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen to fail with "the turn was told of such a failure already"."""
+    monkeypatch.setattr(moves, "SILENT_FRACTION", 0.0)
+    async with running(tmp_path) as served:
+        await live_through(served.address, UNTOLD)
+        await until_observed(served.address, UNTOLD)
+    async with running(tmp_path, advice__mode="shadow") as served:
+        await served.stub.StartTurn(thinking_pb.StartTurnRequest(turn_id="t", session_id="s"), timeout=60)
+        await reported(served, called("sql", "SELECT 1 FROM orders", "a"), failed(FAILURE, "a"))
+        await until_recorded(served, lambda one: one.directive.HasField("advice") and one.directive.is_shadow)
+        await reported(served, called("sql", "SELECT 2 FROM orders", "b"), failed(FAILURE, "b"))
+        _, lines, _ = await said(capsys, served, "turns", "why", "t")
+        (second,) = [line for line in lines if "sql failed: nothing told, because " in line]
+        assert "because what was found was kept for such a failure already, at " in second
+        assert second.endswith("; in shadow mode nothing was told")
+        _, lines, _ = await said(capsys, served, "turns", "list")
+        assert ["  shadow mode: " in line for line in lines] == [True, *[False] * UNTOLD]
+
+
+async def test_an_agent_that_shows_no_advice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Seen to fail with four possible reasons in one."""
+    async with running(tmp_path) as served:
+        start = thinking_pb.StartTurnRequest(turn_id="t", session_id="s", without_advice=True)
+        await served.stub.StartTurn(start, timeout=60)
+        await reported(served, called("sql", "SELECT 1 FROM orders", "a"), failed(FAILURE, "a"))
+        _, lines, _ = await said(capsys, served, "turns", "why", "t")
+        because = "sql failed: nothing told, because the turn's start said that its agent shows no advice"
+        assert any(line.endswith(because) for line in lines), lines
+
+
+@pytest.mark.parametrize(
+    ("state", "more", "because"),
+    [
+        (
+            thinking_pb.TURN_STATE_FINISHED,
+            [
+                thinking_pb.TurnDirective(
+                    caused_by=["f"],
+                    reflection=thinking_pb.MidTurnReflection(
+                        status=common_pb2.RESULT_STATUS_FAILED_MODEL, detail="given up: the turn ended first"
+                    ),
+                )
+            ],
+            "no answer of the look-up is on record; the reflection on it says “given up: the turn ended first”",
+        ),
+        (thinking_pb.TURN_STATE_OPEN, [], "no answer of the look-up is on record; the turn is open"),
+        (
+            thinking_pb.TURN_STATE_FINISHED,
+            [],
+            "no look-up is on record: the turn ended first, was made of telemetry, or is older",
+        ),
+    ],
+)
+def test_a_failure_without_an_answer(
+    state: thinking_pb.TurnState, more: list[thinking_pb.TurnDirective], because: str
+) -> None:
+    """Seen to fail with four possible reasons, where the record has one."""
+    entries = recorded(called("sql", "SELECT 1 FROM orders", "a"), failed(FAILURE, "a", "f"), *more)
+    record = thinking_pb.GetTurnResponse(turn=thinking_pb.Turn(state=state), entries=entries)
+    told, _ = at_failures(record, None)
+    assert told.endswith(f"sql failed: nothing told, because {because}")
+
+
+def test_what_followed_nudges_and_reflections() -> None:
+    """Seen to fail without reflections, and with nothing after a nudge."""
+    nudge = thinking_pb.TurnDirective(
+        caused_by=["c1"], nudge=thinking_pb.Nudge(pattern=thinking_pb.PATTERN_REPEATED_CALL, message="Stop.")
+    )
+    reflection = thinking_pb.TurnDirective(
+        caused_by=["f2"],
+        reasons=[thinking_pb.REFLECTION_REASON_TOOL_ERROR],
+        reflection=thinking_pb.MidTurnReflection(status=common_pb2.RESULT_STATUS_OK, reflection="No such table."),
+    )
+    entries = recorded(
+        *(called("sql", "SELECT 1", "a", "c1"), failed(FAILURE, "a", "f1"), nudge),
+        *(called("list", "", "x", "l"), returned("a.txt", "x", "r")),
+        *(called("sql", "SELECT 1", "b", "c2"), failed(FAILURE, "b", "f2"), reflection),
+        *(called("sql", "SELECT 2", "c", "c3"), returned("17", "c", "r3"), reflection),
+    )
+    lines = [line if line.startswith("  ") else line[21:] for line in said_in(entries)]
+    assert lines == [
+        "nudge: repeated call, because of 1: Stop.",
+        "  what followed: the next call of sql, at 6, failed",
+        "reflection: tool error, because of 7: No such table.",
+        "  what followed: the next call of sql, at 9, worked",
+        "reflection: tool error, because of 7: No such table.",
+        "  what followed: no call of sql",
+    ]
+
+
+async def test_a_turn_and_its_goal_name_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Seen to fail without a goal in `turns why`, and without reports and showings in `goals show`."""
+    async with running(tmp_path) as served, connected(served.address) as goals:
+        await served.stub.StartTurn(thinking_pb.StartTurnRequest(turn_id="t", session_id="s", task="Go"), timeout=60)
+        await goals.ReportGoal(a_report("lima", turn_id="t", error="it timed out"), timeout=60)
+        await until_ended(goals, 1, within_s=60)
+        _, lines, _ = await said(capsys, served, "turns", "why", "t")
+        assert any("  reported for goal lima: failed, report done; its lesson: " in line for line in lines), lines
+        _, lines, _ = await said(capsys, served, "goals", "show", "lima")
+        assert "  It was shown in no block that is on record." in lines
+        assert "  lima failed, 1 try, reported for turn t" in lines
+        wish = thinking_pb.ContextWish(goal_id="lima")
+        start = thinking_pb.StartTurnRequest(turn_id="t2", session_id="s", task="Go", context=wish)
+        await served.stub.StartTurn(start, timeout=60)
+        _, lines, _ = await said(capsys, served, "goals", "show", "lima")
+        assert any(line.endswith("  shown in turn t2") for line in lines), lines
+
+
+async def reported(served: Running, *events: thinking_pb.TurnEvent) -> None:
+    await served.stub.ReportEvents(thinking_pb.ReportEventsRequest(turn_id="t", events=events), timeout=60)
+
+
+async def until_recorded(served: Running, is_it: Callable[[thinking_pb.TurnEntry], bool]) -> None:
+    """Waits for an entry of the turn."""
+    async with asyncio.timeout(60):
+        while True:
+            found = await served.stub.GetTurn(thinking_pb.GetTurnRequest(turn_id="t"), timeout=60)
+            if any(map(is_it, found.entries)):
+                return
+            await asyncio.sleep(0.02)
