@@ -17,8 +17,8 @@ AGENTS = 8
 
 async def test_an_outage_is_few_warnings(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Eight agents fail and reflect while nothing can be stored. Each kind of line is there once. Seen to fail
-    when the recorder warns of every append."""
-    caplog.set_level(logging.INFO)
+    when the recorder warns of every append, and when what agents do without has an info for each turn."""
+    caplog.set_level(logging.DEBUG, "sidemirror_server")
     switch = Switch()
     async with running(tmp_path, switch=switch) as served:
         talks = [Talk(served.stub) for _ in range(AGENTS)]
@@ -38,6 +38,8 @@ async def test_an_outage_is_few_warnings(tmp_path: Path, caplog: pytest.LogCaptu
         for talk in talks:
             talk.stream.cancel()
     told = [one.message for one in caplog.records if one.levelno >= logging.WARNING]
+    missed = [one.levelname for one in caplog.records if one.message in ("repeats_not_counted", "recovery_not_found")]
+    assert set(missed) == {"DEBUG"}
     assert sorted(told) == sorted(set(told))
     assert "turns_not_recorded" in told
     assert "turns_recorded_again" in [one.message for one in caplog.records]
