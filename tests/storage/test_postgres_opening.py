@@ -1,16 +1,20 @@
 """Who may open the shared store, and with which schema: what is refused, and what is said about it."""
 
 import asyncio
+import contextlib
 import hashlib
+import logging
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import cast
 
 import asyncpg
 import pytest
 
 from sidemirror_server import cli
 from sidemirror_server.settings import load, sources
+from sidemirror_server.storage.postgres import database
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.migrate import MIGRATIONS, PostgresMigration, migrate, read_migrations
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
@@ -485,3 +489,31 @@ def test_the_url_is_not_shown() -> None:
     assert (str(shown), f"{shown}", repr(shown)) == ("[secret]", "[secret]", "[secret]")
     assert "hunter2" not in repr(settings)
     assert not load({}, {}).database_url
+
+
+async def test_an_outage_is_one_warning(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever reasons follow; one for which the settings must change is an error. Seen to fail with a second
+    warning."""
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr(database, "_PROBE_EVERY_S", 0.0)
+    opened = PostgresDatabase("postgresql://role:hunter2@db:5432/x", (), 1, 60, 60)
+    reasons: list[StoreUnavailable] = [
+        StoreUnavailable(store="postgres", reason="nobody listens"),
+        StoreRefused(store="postgres", reason="a wrong password"),
+    ]
+
+    async def connect(_: float) -> None:
+        if reasons:
+            raise reasons.pop(0)
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(opened, "_connect", connect)
+    opened._away(StoreUnavailable(store="postgres", reason="it hung up"))
+    with contextlib.suppress(asyncio.CancelledError):
+        await cast("asyncio.Task[None]", opened._probing)
+    lines = [vars(one) for one in caplog.records]
+    assert [(one["levelname"], one["message"], one["at"], one["reason"]) for one in lines] == [
+        ("WARNING", "store_away", "db:5432/x", "it hung up"),
+        ("INFO", "store_still_away", "db:5432/x", "nobody listens"),
+        ("ERROR", "store_refused", "db:5432/x", "a wrong password"),
+    ]

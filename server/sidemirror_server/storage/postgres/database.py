@@ -374,11 +374,15 @@ class PostgresDatabase:
         self._probing = asyncio.get_running_loop().create_task(self._probe(failure))
         self._changed()
 
-    def _log_why(self, failure: SidemirrorError) -> None:
+    def _log_why(self, failure: SidemirrorError, *, goes_on: bool = False) -> None:
+        """Logs why the store is away. `goes_on`: the outage has its warning already."""
+        goes_on = goes_on and not self._refused
         self._refused = isinstance(failure, StoreRefused)
         told = {"store": "postgres", "at": place_of(self._url), "reason": failure.facts["reason"]}
         if self._refused:
             _log.error("store_refused", extra=told)
+        elif goes_on:
+            _log.info("store_still_away", extra=told)
         else:
             _log.warning("store_away", extra=told)
 
@@ -392,7 +396,7 @@ class PostgresDatabase:
                     connection = await self._connect(_PROBE_S)
             except SidemirrorError as again:
                 if again.facts != failure.facts:
-                    self._log_why(again)
+                    self._log_why(again, goes_on=True)
                 failure = again
             except DRIVER_ERRORS:
                 continue
