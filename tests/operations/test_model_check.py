@@ -56,11 +56,11 @@ async def test_a_price_that_nobody_knows() -> None:
 async def test_doctor_says_that_nobody_knows_the_price() -> None:
     async with Endpoint() as endpoint:
         told = {"model__base_url": endpoint.openai_url, "model__name": LOCAL, "model__api_key": KEY}
-        found = await asyncio.to_thread(lambda: list(_models(load(told, {}))))
+        found = await asyncio.to_thread(lambda: list(_models(load(told, {}), [])))
         (unknown,) = [finding for finding in found if "no price list has it" in finding.found]
         assert (unknown.ok, unknown.advice) == (True, "set model__input_usd_per_mtok and model__output_usd_per_mtok")
         own = {"model__input_usd_per_mtok": "0", "model__output_usd_per_mtok": "0"}
-        (answers,) = await asyncio.to_thread(lambda: list(_models(load({**told, **own}, {}))))
+        (answers,) = await asyncio.to_thread(lambda: list(_models(load({**told, **own}, {}), [])))
         assert answers.found.endswith("answers, 0.000000 USD")
 
 

@@ -78,10 +78,10 @@ def examine(
     return Examination(all(finding.ok for finding in findings), settings, tuple(findings))
 
 
-def _models(settings: Settings, found: list[AskedAddress]) -> Iterable[Finding]:
+def _models(settings: Settings, answered: list[AskedAddress]) -> Iterable[Finding]:
     from sidemirror_server.operations.model_check import check_models, other_models
 
-    others = [(at.address, other) for at in found if at.info if (other := other_models(at.info, settings))]
+    others = [(at.address, other) for at in answered if at.info if (other := other_models(at.info, settings))]
     for address, other in others:
         told = f"not asked: the sidecar at {address} has {other}"
         advice = "run this with the sidecar's own settings: in its pod, or by its environment (deploy/alerts.md, First)"
