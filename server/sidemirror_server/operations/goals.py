@@ -60,9 +60,9 @@ def _show(stub: pb_grpc.GoalReflectionServiceStub, options: argparse.Namespace, 
         _show_reflections(found)
         return 0
     memories = ReflectiveMemoryServiceStub(channel)
-    for one in found:
-        _show_reflections([one])
-        print_lines(_showings(memories, one, options), cut=False)
+    for reflection in found:
+        _show_reflections([reflection])
+        print_lines(_showings(memories, reflection, options), cut=False)
     if not found:
         _show_reflections([])
     reports = _reports(stub, options, goal_id=options.goal_id)
