@@ -3,6 +3,7 @@ import {
   ErrorCategorySchema,
   LessonVerdictSchema,
   MemoryKindSchema,
+  MemoryState,
   ReflectiveMemoryService,
   type LessonArm,
   type LessonStatistics,
@@ -70,6 +71,11 @@ function Known(props: { memory: Memory }) {
       </div>
       <Text plain>{memory.content}</Text>
       {memory.reason && <p class="why">{seen(memory.reason)}</p>}
+      {memory.state === MemoryState.RETIRED && (
+        <p class="why">
+          To bring it back: <code>{`sidemirror memory review ${headline(memory.id, 256)} active --reason …`}</code>
+        </p>
+      )}
       <Facts
         of={[
           ["Kind", word(MemoryKindSchema, memory.kind)],
@@ -135,11 +141,19 @@ function Version(props: { of: Memory; now: Memory }) {
   return (
     <li>
       <span class="number">{version.version}</span> <Time at={version.updateTime} /> {headline(version.change, 40)}
-      {version.changedBy && <> by {headline(version.changedBy, 80)}</>} <MemoryStanding memory={version} />
+      {authorOf(version) && <> by {authorOf(version)}</>} <MemoryStanding memory={version} />
       {version.reason && <span class="dim"> {seen(version.reason)}</span>}
       {version.content !== now.content && <Text plain>{version.content}</Text>}
     </li>
   );
+}
+
+// What the sidecar does by itself, where no token is named.
+const OF_SIDECAR = new Set(["judged"]);
+
+/** Who made a version, as `sidemirror memory show` says it; empty if it is not on record. */
+function authorOf(version: Memory): string {
+  return headline(version.changedBy, 80) || (OF_SIDECAR.has(version.change) ? "the sidecar" : "");
 }
 
 function Sources(props: { memory: Memory }) {
@@ -192,7 +206,8 @@ function Links(props: { to: string; ids: readonly string[] }) {
 
 function Evidence(props: { lesson: LessonStatistics | undefined }) {
   const { lesson } = props;
-  const isKnown = lesson && (lesson.lift !== undefined || lesson.shown || lesson.heldBack || lesson.outside);
+  const hasArms = lesson && (lesson.shown || lesson.heldBack || lesson.outside || earlierArms(lesson).length > 0);
+  const isKnown = lesson && (lesson.lift !== undefined || hasArms);
   if (!lesson || !isKnown) {
     return (
       <Empty>
@@ -213,8 +228,13 @@ function Evidence(props: { lesson: LessonStatistics | undefined }) {
           ["shown", lesson.shown],
           ["held back", lesson.heldBack],
           ["shown without a draw", lesson.outside],
+          ...earlierArms(lesson),
         ]}
       />
+      <p class="dim small">
+        A partial outcome counts as <em>did not</em>.{" "}
+        {lesson.outside !== undefined && "Shown without a draw is not compared."}
+      </p>
       {lesson.lift === undefined ? (
         <p>
           <Lift of={lesson} />
@@ -230,6 +250,17 @@ function Evidence(props: { lesson: LessonStatistics | undefined }) {
       )}
     </>
   );
+}
+
+/** What was counted before a new text, or before the lesson was brought back. */
+function earlierArms(lesson: LessonStatistics): (readonly [string, LessonArm])[] {
+  const since = `before version ${lesson.fromVersion}, counts no more:`;
+  const arms = [
+    [`${since} shown`, lesson.earlierShown],
+    [`${since} held back`, lesson.earlierHeldBack],
+    [`${since} shown without a draw`, lesson.earlierOutside],
+  ] as const;
+  return arms.flatMap(([name, arm]) => (arm ? [[name, arm] as const] : []));
 }
 
 /** What tasks came to, by what they were shown. */

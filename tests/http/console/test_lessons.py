@@ -60,6 +60,7 @@ def test_a_version_says_who_made_it_and_all_of_them_are_there(server: SidecarThr
         {"GetReflection": memory_pb.GetReflectionResponse(memory=lesson), "ListReflectionVersions": first},
     )
     shows(page, "reviewed by alice retired it is wrong")
+    shows(page, "To bring it back: sidemirror memory review l active --reason …")
     assert [row.split()[0] for row in texts(page, ".versions li")] == ["3", "2"]
     oldest = memory_pb.Memory(id="l", content="Look.", version=1, change="learned")
     last = memory_pb.ListReflectionVersionsResponse(versions=[oldest])
@@ -88,3 +89,34 @@ def test_what_a_goal_left_is_found_in_other_words(server: SidecarThread, browser
     answers["ListReflections"] = memory_pb.ListReflectionsResponse(memories=others, next_page_token="more")
     page = answered(browser, server, "/goals/g", answers)
     shows(page, "None that is found by words, or among the newest 1,000; there are older ones.")
+
+
+def test_what_was_counted_before_an_edit_stands_below_and_what_is_not_compared_is_known(
+    server: SidecarThread, browser: Browser
+) -> None:
+    """Seen to fail when two tasks stood above a list of eight, and when it said that no outcome was known."""
+    tasks = memory_pb.LessonArm(assigned_count=2, success_count=1, failure_count=1)
+    earlier = memory_pb.LessonArm(assigned_count=6, success_count=3, failure_count=2, missing_count=1)
+    counted = memory_pb.LessonStatistics(
+        reflection_id="l", from_version=2, outside=tasks, earlier_outside=earlier
+    )
+    item = memory_pb.ReceiptItem(id="l", kind="strategy", version=2)
+    page = answered(
+        browser,
+        server,
+        "/lessons/l",
+        {
+            "GetReflection": memory_pb.GetReflectionResponse(memory=memory_pb.Memory(id="l", content="Look twice.")),
+            "ListReflectionVersions": memory_pb.ListReflectionVersionsResponse(),
+            "GetLessonStatistics": memory_pb.GetLessonStatisticsResponse(lessons=[counted]),
+            "ListReceipts": memory_pb.ListReceiptsResponse(receipts=[memory_pb.Receipt(receipt_id="r", items=[item])]),
+        },
+    )
+    shows(page, "No lift yet: nothing was compared.")
+    shows(page, "A partial outcome counts as did not. Shown without a draw is not compared.")
+    rows = [" ".join(row.split()) for row in texts(page, ".arms tbody tr")]
+    assert rows[2:] == [
+        "shown without a draw 2 1 1 0 50 %",
+        "before version 2, counts no more: shown without a draw 6 3 2 1 60 %",
+    ]
+    assert texts(page, ".receipts tbody td:nth-child(3)") == ["2"]
