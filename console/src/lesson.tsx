@@ -16,18 +16,22 @@ import { useState } from "preact/hooks";
 
 import { useApi, useAsked } from "./api.js";
 import { Changes } from "./changes.js";
-import { GoalLesson, goalReflection } from "./goals.js";
+import { GoalLesson, goalReflection, OF_GOAL, reflectionSaying } from "./goals.js";
 import { MemoryStanding, sessionOf } from "./lessons.js";
-import { Answered, Empty, Facts, Grpcurl, Heading, Id, Link, More, Text, Time, Unread } from "./parts.js";
+import { Answered, Empty, Facts, Grpcurl, Heading, Id, Link, Missing, More, Text, Time, Unread } from "./parts.js";
+import { usePlace } from "./place.js";
 import { Lift } from "./plots.js";
 import { Receipts } from "./receipts.js";
-import { headline, percent, seen, word } from "./words.js";
+import { counted, headline, percent, seen, word } from "./words.js";
 
 /** A memory by its id, or a goal's reflection: receipts name both as lessons. */
 export function Lesson(props: { id: string }) {
   const api = useApi();
   const reflectionId = props.id;
+  const isOfGoal = usePlace().query.of === OF_GOAL.of;
   const asked = useAsked(`lesson ${reflectionId}`, async (signal) => {
+    const known = isOfGoal ? await goalReflection(api, reflectionId, signal) : undefined;
+    if (known) return { goal: known };
     try {
       const { memory } = await api.memory.getReflection({ ...api.scope, reflectionId }, { signal });
       return { memory };
@@ -110,6 +114,7 @@ function Known(props: { memory: Memory }) {
       </section>
       <section>
         <h2>Where it was shown</h2>
+        {goalIdOf(memory) && <AsOfGoal memory={memory} goalId={goalIdOf(memory)} />}
         <Receipts lessonId={memory.id} />
       </section>
       <Changes lessonIds={[memory.id]} kind={AdviceKind.LESSONS} />
@@ -131,6 +136,42 @@ function Known(props: { memory: Memory }) {
           }}
         </Answered>
       </section>
+    </>
+  );
+}
+
+/** The goal that a lesson was learned of; empty for none. */
+function goalIdOf(memory: Memory): string {
+  const id = memory.metadata?.goal_id;
+  return typeof id === "string" ? id : "";
+}
+
+// How many showings of the goal's own lesson are counted.
+const MOST_SHOWN = 100;
+
+/** That the same words are shown under another id: as the reflection of the goal. */
+function AsOfGoal(props: { memory: Memory; goalId: string }) {
+  const api = useApi();
+  const { memory, goalId } = props;
+  const asked = useAsked(`as of goal ${memory.id} ${memory.version}`, async (signal) => {
+    const reflection = await reflectionSaying(api, goalId, memory.content, signal);
+    if (!reflection) return undefined;
+    const { receipts } = await api.memory.listReceipts({ ...api.scope, lessonId: reflection.id, pageSize: MOST_SHOWN }, { signal });
+    return { id: reflection.id, count: receipts.filter((one) => one.items.some((item) => item.id === reflection.id && !item.isHeldBack)).length };
+  });
+  const found = asked.value;
+  return (
+    <>
+      <Missing asked={asked} what="Where it was shown as the goal's lesson" />
+      {found && (
+        <p>
+          As the{" "}
+          <Link to={["lessons", found.id]} query={OF_GOAL}>
+            lesson of its goal
+          </Link>{" "}
+          the same words were shown {found.count < MOST_SHOWN ? counted(found.count, "time") : `${MOST_SHOWN} times or more`}.
+        </p>
+      )}
     </>
   );
 }
@@ -158,10 +199,9 @@ function authorOf(version: Memory): string {
 
 function Sources(props: { memory: Memory }) {
   const { memory } = props;
-  const told = memory.metadata ?? {};
   const turns = memory.sourceTurnIds;
   const session = sessionOf(memory);
-  const goal = typeof told.goal_id === "string" ? told.goal_id : "";
+  const goal = goalIdOf(memory);
   const related = [...new Set([memory.strategyOf, ...memory.derivedFrom, ...memory.relatedMemoryIds])].filter(Boolean);
   if (turns.length + related.length === 0 && !session && !goal) {
     return (
@@ -232,7 +272,7 @@ function Evidence(props: { lesson: LessonStatistics | undefined }) {
         ]}
       />
       <p class="dim small">
-        A partial outcome counts as <em>did not</em>.{" "}
+        A partial outcome is among those that did not.{" "}
         {lesson.outside !== undefined && "Shown without a draw is not compared."}
       </p>
       {lesson.lift === undefined ? (

@@ -208,13 +208,13 @@ def test_times_are_the_viewers_and_exact_on_hover(page: Page, server: SidecarThr
     page.zone("")
 
 
-def test_the_command_asks_what_the_screen_does(page: Page, filled: Filled) -> None:
+def test_the_command_asks_what_the_screen_does(page: Page, server: SidecarThread, filled: Filled) -> None:
     page.looks()
     go(page, f"/turns/{filled.turn_id}?project=it's", "There is nothing of this id here")
     command = page.value("document.querySelector('.grpcurl code').textContent")
     scope = r"it'\''s"
     asked = f'{{"project_id":"{scope}","turn_id":"{filled.turn_id}","page_size":200}}'
-    assert command == f"grpcurl -plaintext -d '{asked}' 127.0.0.1:50051 sidemirror.v1.ThinkingService/GetTurn"
+    assert command == f"grpcurl -plaintext -d '{asked}' {server.address} sidemirror.v1.ThinkingService/GetTurn"
 
 
 def test_the_keyboard_is_enough(page: Page, filled: Filled) -> None:
