@@ -42,11 +42,6 @@ export function Receipts(props: { lessonId: string }) {
                 <tr>
                   <th scope="col">When</th>
                   <th scope="col">Where</th>
-                  {hasVersions && (
-                    <th scope="col" class="number">
-                      Version
-                    </th>
-                  )}
                   <th scope="col">Turn</th>
                   <th scope="col" class="wide">
                     Session
@@ -78,9 +73,9 @@ function Shown(props: { receipt: Receipt; lessonId: string; hasVersion: boolean 
         <Time at={receipt.time} />
       </td>
       <td>
-        {word(ReceiptPlaceSchema, receipt.place) || "not known"} {item?.isHeldBack && <HeldBack reason={item.heldBackReason} />}
+        {word(ReceiptPlaceSchema, receipt.place) || "not known"}
+        {props.hasVersion && item?.version ? <span class="dim small"> version {item.version}</span> : ""} {item?.isHeldBack && <HeldBack reason={item.heldBackReason} />}
       </td>
-      {props.hasVersion && <td class="number">{item?.version || ""}</td>}
       <td class="task">
         {receipt.turnId ? (
           <Link to={["turns", receipt.turnId]} query={{ receipt: receipt.receiptId }}>
