@@ -96,8 +96,8 @@ def test_what_a_goal_left_is_found_in_other_words(server: SidecarThread, browser
 
 
 def test_what_was_counted_and_shown_elsewhere_is_told(server: SidecarThread, browser: Browser) -> None:
-    """Before an edit, without a draw, and as the goal's lesson. Seen to fail when two tasks stood above a list of eight,
-    when it said that no outcome was known, and when words of a goal were shown in no block."""
+    """Before an edit, without a draw, and as the goal's lesson. Seen to fail when two tasks stood above a list of
+    eight, when it said that no outcome was known, and when words of a goal were shown in no block."""
     tasks = memory_pb.LessonArm(assigned_count=2, success_count=1, failure_count=1)
     earlier = memory_pb.LessonArm(assigned_count=6, success_count=3, failure_count=2, missing_count=1)
     counted = memory_pb.LessonStatistics(reflection_id="l", from_version=2, outside=tasks, earlier_outside=earlier)
