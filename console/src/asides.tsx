@@ -1,16 +1,18 @@
 /** What belongs to a turn and is none of its entries: critiques that were asked for, and lessons that were recalled. */
 import { IssueKindSchema } from "@sidemirror/api/v1/common";
 import { LessonFitSchema, ReceiptPlace, ReceiptPlaceSchema, type Receipt } from "@sidemirror/api/v1/reflective_memory";
-import { AnswerChange, type Turn, type TurnCritique, type TurnEntry } from "@sidemirror/api/v1/thinking";
+import type { Turn, TurnCritique, TurnEntry } from "@sidemirror/api/v1/thinking";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 
 import { useApi, useAsked, type Asked } from "./api.js";
+import { changeTold, Drafts } from "./drafts.js";
+import { OF_GOAL } from "./goals.js";
 import { useSeen } from "./live.js";
 import { Badge, Id, Link, Text, Time } from "./parts.js";
 import { HeldBack, WhyHeldBack } from "./receipts.js";
-import { nameOf, timeOf, type Told } from "./record.js";
+import { GOAL_KIND, nameOf, timeOf, type Told } from "./record.js";
 import { headline, lasting, millisOf, seen, word } from "./words.js";
 
 const MOST_RECEIPTS = 1_000;
@@ -20,10 +22,6 @@ const ANSWERS: ReadonlySet<ReceiptPlace> = new Set([
   ReceiptPlace.GOAL_CONTEXT,
   ReceiptPlace.RECOVERIES,
 ]);
-const CHANGES: Partial<Record<AnswerChange, string>> = {
-  [AnswerChange.NONE]: "the answer was not changed after it",
-  [AnswerChange.CHANGED]: "the answer was changed after it",
-};
 
 export interface Aside {
   readonly key: string;
@@ -87,7 +85,7 @@ export function AsideRow(props: { aside: Aside; begun: Timestamp | undefined; to
 }
 
 function Criticised(props: { critique: TurnCritique; told: Told }) {
-  const { critique: verdict, madeBy, answerChange } = props.critique;
+  const { critique: verdict, madeBy } = props.critique;
   if (!verdict) return null;
   const { usage } = verdict;
   return (
@@ -95,8 +93,9 @@ function Criticised(props: { critique: TurnCritique; told: Told }) {
       <p class="kind">
         <strong>asked for a {headline(madeBy, 40)}</strong>{" "}
         <Badge tone={verdict.shouldRevise ? "bad" : "good"}>{verdict.shouldRevise ? "revise" : "let through"}</Badge>{" "}
-        <span class="dim">{seen([usage?.provider, usage?.model, CHANGES[answerChange]].filter(Boolean).join(", "))}</span>
+        <span class="dim">{seen([usage?.provider, usage?.model, changeTold(props.critique)].filter(Boolean).join(", "))}</span>
       </p>
+      <Drafts of={props.critique} told={props.told} />
       {verdict.issueDetails.map((issue, index) => (
         <div key={index} class="card">
           <p class="kind">{word(IssueKindSchema, issue.kind)}</p>
@@ -139,7 +138,9 @@ function Recalled(props: { receipt: Receipt }) {
                 <Id>{item.id}</Id>
               </Link>
             ) : (
-              <Link to={["lessons", item.id]}>{headline(item.kind, 40) || "lesson"}</Link>
+              <Link to={["lessons", item.id]} query={item.kind === GOAL_KIND ? OF_GOAL : {}}>
+                {headline(item.kind, 40) || "lesson"}
+              </Link>
             )}
             <span class="dim">version {item.version}</span>
             {item.score !== undefined && <span>fits {item.score.toFixed(2)}</span>}

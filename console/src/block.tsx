@@ -6,7 +6,8 @@ import { useApi, useAsked } from "./api.js";
 import { Fitting } from "./fitting.js";
 import { Id, Link, Text } from "./parts.js";
 import { Lift } from "./plots.js";
-import { MEMORY_KINDS, type Told } from "./record.js";
+import { OF_GOAL } from "./goals.js";
+import { GOAL_KIND, MEMORY_KINDS, type Told } from "./record.js";
 import { counted, headline, moveName, seen, word } from "./words.js";
 
 /** `signature`: of the failure that the block is about, if it is about one. */
@@ -116,7 +117,7 @@ function ItemLink(props: { id: string; kind: string; signature: string }) {
   const isSought = isOne && signature === "";
   const to = isSought ? ["recoveries"] : isOne ? ["recoveries", signature] : ["lessons", id];
   return (
-    <Link to={to} query={isSought ? { text: id } : {}} title={seen(id)}>
+    <Link to={to} query={isSought ? { text: id } : kind === GOAL_KIND ? OF_GOAL : {}} title={seen(id)}>
       {name}
     </Link>
   );

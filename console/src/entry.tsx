@@ -23,6 +23,7 @@ import type { ComponentChildren } from "preact";
 
 import { Grounds } from "./asides.js";
 import { Block } from "./block.js";
+import { changeTold } from "./drafts.js";
 import { Badge, Id, Link, Text, Time } from "./parts.js";
 import { idOf, isFailure, nameOf, timeOf, type Told } from "./record.js";
 import { whyNoAdvice, whyNoLesson } from "./silences.js";
@@ -43,7 +44,7 @@ export function Entry(props: { entry: TurnEntry; begun: Timestamp | undefined; t
       </div>
       <Here sequence={entry.sequence} turnId={entry.turnId} />
       <div class="what">
-        {kind === "event" && <Event event={value} told={told} />}
+        {kind === "event" && <Event event={value} sequence={entry.sequence} told={told} />}
         {kind === "directive" && <Directive directive={value} told={told} />}
         {kind === "claim" && <Claim claim={value} told={told} />}
       </div>
@@ -68,7 +69,7 @@ function Kind(props: { children: ComponentChildren; more?: ComponentChildren }) 
   );
 }
 
-function Event(props: { event: TurnEvent; told: Told }) {
+function Event(props: { event: TurnEvent; sequence: bigint; told: Told }) {
   const { event, told } = props;
   const agent = event.agent ? <bdi class="dim">{headline(event.agent, 80)}</bdi> : undefined;
   const texts = textsOf(event);
@@ -82,8 +83,24 @@ function Event(props: { event: TurnEvent; told: Told }) {
         </span>
       </Kind>
       {texts.map((text, index) => text && <Text key={index}>{text}</Text>)}
+      {isFailed && props.sequence <= told.saidUntil && <NotLookedUp event={event} told={told} />}
     </>
   );
+}
+
+/** Why a failure has no entry of what was told at it. What is recognised by what is not on record for it. */
+function NotLookedUp(props: { event: TurnEvent; told: Told }) {
+  const { event, told } = props;
+  const call = told.calls.get(event.eventId);
+  if (told.failures.has(event.eventId) || (call !== undefined && told.failures.has(call))) return null;
+  const givenUp = told.givenUp.get(event.eventId) ?? (call && told.givenUp.get(call));
+  const others = "it is of telemetry, or older";
+  const why = givenUp
+    ? seen(givenUp)
+    : told.failures.size > 0
+      ? `of each kind of failure the first one in a turn is looked up; or its error names nothing that is recognised, the turn ended first, ${others}`
+      : `its error names nothing that is recognised, the turn shows no advice or ended first, ${others}`;
+  return <p class="why">nothing told, and not looked up: {why}</p>;
 }
 
 /** The texts of an event, the most telling first. */
@@ -281,9 +298,10 @@ function Reflection(props: { reflection: MidTurnReflection; why: ComponentChildr
 
 function Critique(props: { critique: CritiqueResult; why: ComponentChildren; shadow: ComponentChildren; told: Told }) {
   const { critique } = props;
+  const change = changeTold(props.told.critiques.get(critique.critiqueId));
   return (
     <>
-      <Kind more={<span class="dim">{modelOf(critique.usage)}</span>}>
+      <Kind more={<span class="dim">{[modelOf(critique.usage), change].filter(Boolean).join(", ")}</span>}>
         critique{props.shadow}
         {critique.status !== ResultStatus.OK ? (
           <Badge tone="warn">{word(ResultStatusSchema, critique.status)}</Badge>

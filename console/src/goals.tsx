@@ -27,6 +27,9 @@ const MOST_PAGES = 5;
 const MOST_ALIKE = 50;
 const MOST_NEWEST = 1_000;
 
+/** The query of a link to the reflection of a goal: among the memories it is not looked for first. */
+export const OF_GOAL = { of: "goal" };
+
 /** The reflection of this id; undefined if none of the recent ones has it. No call names a reflection by its id alone. */
 export async function goalReflection(api: Api, id: string, signal: AbortSignal): Promise<GoalReflection | undefined> {
   // Those that other sidecars have put into a shared store are in no report here.
@@ -35,6 +38,21 @@ export async function goalReflection(api: Api, id: string, signal: AbortSignal):
   if (recent) return recent;
   const found = await reportsOf(api, { reportState: GoalReportState.DONE }, signal, (one) => one.reflection?.id === id);
   return found.at(-1)?.reflection;
+}
+
+/** The goal's reflection that says this; undefined if none does. */
+export async function reflectionSaying(api: Api, goalId: string, insight: string, signal: AbortSignal): Promise<GoalReflection | undefined> {
+  const says = (one: GoalReflection | undefined) => one?.insight === insight;
+  const { reflections } = await api.goals.getGoalReflections({ ...api.scope, goalId }, { signal });
+  const recent = reflections.find(says);
+  if (recent) return recent;
+  return (await reportsOf(api, { goalId }, signal, (one) => says(one.reflection))).find((one) => says(one.reflection))?.reflection;
+}
+
+/** The goal that a turn was reported for, among the newest reports; empty if none of these names the turn. */
+export async function goalOfTurn(api: Api, turnId: string, signal: AbortSignal): Promise<string> {
+  const { reports } = await api.goals.listGoalReports({ ...api.scope, pageSize: PAGE }, { signal });
+  return reports.find((one) => one.turnId === turnId)?.goalId ?? "";
 }
 
 /** The reports, the newest first, until one is the `last`. */
@@ -159,7 +177,9 @@ function Reports(props: { of: readonly GoalReport[] }) {
                   <span class="dim">{headline(one.lastError)}</span>
                 </>
               ) : one.reflection ? (
-                <Link to={["lessons", one.reflection.id]}>made</Link>
+                <Link to={["lessons", one.reflection.id]} query={OF_GOAL}>
+                  made
+                </Link>
               ) : (
                 <span class="dim">none: it would say no more than how it ended, or what a retired lesson says</span>
               )}

@@ -3,6 +3,7 @@ import {
   ErrorCategorySchema,
   LessonVerdictSchema,
   MemoryKindSchema,
+  MemoryState,
   ReflectiveMemoryService,
   type LessonArm,
   type LessonStatistics,
@@ -15,18 +16,22 @@ import { useState } from "preact/hooks";
 
 import { useApi, useAsked } from "./api.js";
 import { Changes } from "./changes.js";
-import { GoalLesson, goalReflection } from "./goals.js";
+import { GoalLesson, goalReflection, OF_GOAL, reflectionSaying } from "./goals.js";
 import { MemoryStanding, sessionOf } from "./lessons.js";
-import { Answered, Empty, Facts, Grpcurl, Heading, Id, Link, More, Text, Time, Unread } from "./parts.js";
+import { Answered, Empty, Facts, Grpcurl, Heading, Id, Link, Missing, More, Text, Time, Unread } from "./parts.js";
+import { usePlace } from "./place.js";
 import { Lift } from "./plots.js";
 import { Receipts } from "./receipts.js";
-import { headline, percent, seen, word } from "./words.js";
+import { counted, headline, percent, seen, word } from "./words.js";
 
 /** A memory by its id, or a goal's reflection: receipts name both as lessons. */
 export function Lesson(props: { id: string }) {
   const api = useApi();
   const reflectionId = props.id;
+  const isOfGoal = usePlace().query.of === OF_GOAL.of;
   const asked = useAsked(`lesson ${reflectionId}`, async (signal) => {
+    const known = isOfGoal ? await goalReflection(api, reflectionId, signal) : undefined;
+    if (known) return { goal: known };
     try {
       const { memory } = await api.memory.getReflection({ ...api.scope, reflectionId }, { signal });
       return { memory };
@@ -70,6 +75,11 @@ function Known(props: { memory: Memory }) {
       </div>
       <Text plain>{memory.content}</Text>
       {memory.reason && <p class="why">{seen(memory.reason)}</p>}
+      {memory.state === MemoryState.RETIRED && (
+        <p class="why">
+          To bring it back: <code>{`sidemirror memory review ${headline(memory.id, 256)} active --reason …`}</code>
+        </p>
+      )}
       <Facts
         of={[
           ["Kind", word(MemoryKindSchema, memory.kind)],
@@ -104,6 +114,7 @@ function Known(props: { memory: Memory }) {
       </section>
       <section>
         <h2>Where it was shown</h2>
+        {goalIdOf(memory) && <AsOfGoal memory={memory} goalId={goalIdOf(memory)} />}
         <Receipts lessonId={memory.id} />
       </section>
       <Changes lessonIds={[memory.id]} kind={AdviceKind.LESSONS} />
@@ -129,25 +140,68 @@ function Known(props: { memory: Memory }) {
   );
 }
 
+/** The goal that a lesson was learned of; empty for none. */
+function goalIdOf(memory: Memory): string {
+  const id = memory.metadata?.goal_id;
+  return typeof id === "string" ? id : "";
+}
+
+// How many showings of the goal's own lesson are counted.
+const MOST_SHOWN = 100;
+
+/** That the same words are shown under another id: as the reflection of the goal. */
+function AsOfGoal(props: { memory: Memory; goalId: string }) {
+  const api = useApi();
+  const { memory, goalId } = props;
+  const asked = useAsked(`as of goal ${memory.id} ${memory.version}`, async (signal) => {
+    const reflection = await reflectionSaying(api, goalId, memory.content, signal);
+    if (!reflection) return undefined;
+    const { receipts } = await api.memory.listReceipts({ ...api.scope, lessonId: reflection.id, pageSize: MOST_SHOWN }, { signal });
+    return { id: reflection.id, count: receipts.filter((one) => one.items.some((item) => item.id === reflection.id && !item.isHeldBack)).length };
+  });
+  const found = asked.value;
+  return (
+    <>
+      <Missing asked={asked} what="Where it was shown as the goal's lesson" />
+      {found && (
+        <p>
+          As the{" "}
+          <Link to={["lessons", found.id]} query={OF_GOAL}>
+            lesson of its goal
+          </Link>{" "}
+          the same words were shown {found.count < MOST_SHOWN ? counted(found.count, "time") : `${MOST_SHOWN} times or more`}.
+        </p>
+      )}
+    </>
+  );
+}
+
 /** A version: when, how and by whom it was made, and why. `now`: the lesson as it is. */
 function Version(props: { of: Memory; now: Memory }) {
   const { of: version, now } = props;
   return (
     <li>
       <span class="number">{version.version}</span> <Time at={version.updateTime} /> {headline(version.change, 40)}
-      {version.changedBy && <> by {headline(version.changedBy, 80)}</>} <MemoryStanding memory={version} />
+      {authorOf(version) && <> by {authorOf(version)}</>} <MemoryStanding memory={version} />
       {version.reason && <span class="dim"> {seen(version.reason)}</span>}
       {version.content !== now.content && <Text plain>{version.content}</Text>}
     </li>
   );
 }
 
+// What the sidecar does by itself, where no token is named.
+const OF_SIDECAR = new Set(["judged"]);
+
+/** Who made a version, as `sidemirror memory show` says it; empty if it is not on record. */
+function authorOf(version: Memory): string {
+  return headline(version.changedBy, 80) || (OF_SIDECAR.has(version.change) ? "the sidecar" : "");
+}
+
 function Sources(props: { memory: Memory }) {
   const { memory } = props;
-  const told = memory.metadata ?? {};
   const turns = memory.sourceTurnIds;
   const session = sessionOf(memory);
-  const goal = typeof told.goal_id === "string" ? told.goal_id : "";
+  const goal = goalIdOf(memory);
   const related = [...new Set([memory.strategyOf, ...memory.derivedFrom, ...memory.relatedMemoryIds])].filter(Boolean);
   if (turns.length + related.length === 0 && !session && !goal) {
     return (
@@ -192,7 +246,8 @@ function Links(props: { to: string; ids: readonly string[] }) {
 
 function Evidence(props: { lesson: LessonStatistics | undefined }) {
   const { lesson } = props;
-  const isKnown = lesson && (lesson.lift !== undefined || lesson.shown || lesson.heldBack || lesson.outside);
+  const hasArms = lesson && (lesson.shown || lesson.heldBack || lesson.outside || earlierArms(lesson).length > 0);
+  const isKnown = lesson && (lesson.lift !== undefined || hasArms);
   if (!lesson || !isKnown) {
     return (
       <Empty>
@@ -213,8 +268,13 @@ function Evidence(props: { lesson: LessonStatistics | undefined }) {
           ["shown", lesson.shown],
           ["held back", lesson.heldBack],
           ["shown without a draw", lesson.outside],
+          ...earlierArms(lesson),
         ]}
       />
+      <p class="dim small">
+        A partial outcome is among those that did not.{" "}
+        {lesson.outside !== undefined && "Shown without a draw is not compared."}
+      </p>
       {lesson.lift === undefined ? (
         <p>
           <Lift of={lesson} />
@@ -230,6 +290,17 @@ function Evidence(props: { lesson: LessonStatistics | undefined }) {
       )}
     </>
   );
+}
+
+/** What was counted before a new text, or before the lesson was brought back. */
+function earlierArms(lesson: LessonStatistics): (readonly [string, LessonArm])[] {
+  const since = `before version ${lesson.fromVersion}, counts no more:`;
+  const arms = [
+    [`${since} shown`, lesson.earlierShown],
+    [`${since} held back`, lesson.earlierHeldBack],
+    [`${since} shown without a draw`, lesson.earlierOutside],
+  ] as const;
+  return arms.flatMap(([name, arm]) => (arm ? [[name, arm] as const] : []));
 }
 
 /** What tasks came to, by what they were shown. */

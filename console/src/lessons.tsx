@@ -136,6 +136,14 @@ function Source(props: { memory: Memory }) {
   );
 }
 
+/** How many tasks that were shown it succeeded, where nothing is compared; empty without an outcome. */
+function succeeded(lesson: LessonStatistics): string {
+  const arms = [lesson.shown, lesson.outside];
+  const sum = (of: "successCount" | "failureCount") => arms.reduce((count, arm) => count + Number(arm?.[of] ?? 0n), 0);
+  const [success, failure] = [sum("successCount"), sum("failureCount")];
+  return success + failure > 0 ? `not compared; succeeded in ${success} of ${success + failure}` : "";
+}
+
 /** `hasSources`: whether each says where it comes from. */
 function Table(props: {
   memories: readonly Memory[];
@@ -185,7 +193,9 @@ function Table(props: {
                 <MemoryStanding memory={memory} />
               </td>
               <td class="wide">{word(OriginSchema, memory.origin)}</td>
-              <td class="wide">{lesson && lesson.lift !== undefined && <Lift of={lesson} />}</td>
+              <td class="wide">
+                {lesson && (lesson.lift !== undefined ? <Lift of={lesson} /> : <span class="dim">{succeeded(lesson)}</span>)}
+              </td>
             </tr>
           );
         })}

@@ -11,6 +11,7 @@ import { ThinkLevelSchema } from "@sidemirror/api/v1/thinking";
 import { useEffect } from "preact/hooks";
 
 import { useApi, useAsked } from "./api.js";
+import { Lately } from "./lately.js";
 import { ChangeList, isUntold } from "./changes.js";
 import { useSeen } from "./live.js";
 import { Answered, Badge, Facts, Grpcurl, Heading, Time } from "./parts.js";
@@ -55,6 +56,7 @@ export function Now() {
         <p class="dim">read every 5 s</p>
       </div>
       <Answered asked={asked}>{(answer) => <Info {...answer} />}</Answered>
+      <Lately />
       <Grpcurl method={SidecarService.method.getServerInfo} request={REQUEST} />
     </>
   );

@@ -7,6 +7,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { problemOf, useApi, type Asked, type Problem } from "./api.js";
 import { hrefOf, scopeOf, usePlace } from "./place.js";
+import { grpcAddress } from "./session.js";
 import { counted, headline, millisOf, seen, word } from "./words.js";
 
 const NAME = "Sidemirror";
@@ -106,11 +107,13 @@ export function Outcome(props: { of: TaskOutcome }) {
   return <Badge tone={tone}>{word(TaskOutcomeSchema, props.of)}</Badge>;
 }
 
-/** A moment in the viewer's zone; the exact one on hover. `at` gives the shape: of a list, or to the millisecond. */
+/** A moment in the viewer's zone, with its date unless it is of today; the exact one on hover. `exact`: to the
+ * millisecond. */
 export function Time(props: { at: Timestamp | undefined; exact?: boolean }) {
   if (props.at === undefined) return <span class="dim">–</span>;
   const { date, clock, millis, whole } = shapesOf(props.at);
-  const shown = props.exact ? clock + millis : date === dayOf(new Date()) ? clock : `${date} ${clock}`;
+  const time = props.exact ? clock + millis : clock;
+  const shown = date === dayOf(new Date()) ? time : `${date} ${time}`;
   return (
     <time dateTime={new Date(millisOf(props.at)).toISOString()} title={whole}>
       {shown}
@@ -151,29 +154,45 @@ function two(number: number): string {
 const FIRST_CHARS = 600;
 const FIRST_LINES = 8;
 
-/** A text of an agent, a tool or a model: always text, its unseen characters named, long ones cut until asked for. */
-export function Text(props: { children: string; plain?: boolean }) {
+/** A text of an agent, a tool or a model: always text, its unseen characters named, long ones cut until asked for.
+ * `marked`: parts of it that stand out, each where it is found first. */
+export function Text(props: { children: string; plain?: boolean; marked?: readonly string[] }) {
   const [whole, setWhole] = useState(false);
   const text = props.children;
   const first = text.split("\n", FIRST_LINES + 1).slice(0, FIRST_LINES).join("\n").slice(0, FIRST_CHARS);
   const kind = props.plain ? "text plain" : "text";
-  if (first.length >= text.length) return <div class={kind}>{seen(text)}</div>;
+  if (first.length >= text.length) return <div class={kind}>{withMarks(text, props.marked)}</div>;
   return (
     <div class="long">
       {whole ? (
         <div class={`${kind} whole`} tabIndex={0} role="region" aria-label="The whole text">
           {pieces(text).map((piece, index) => (
-            <div key={index}>{seen(piece) || " "}</div>
+            <div key={index}>{piece ? withMarks(piece, props.marked) : " "}</div>
           ))}
         </div>
       ) : (
-        <div class={kind}>{seen(first)}…</div>
+        <div class={kind}>{withMarks(first, props.marked)}…</div>
       )}
       <button type="button" class="quiet" onClick={() => setWhole(!whole)} aria-expanded={whole}>
         {whole ? "Show less" : `Show all ${counted(text.length, "character")}`}
       </button>
     </div>
   );
+}
+
+function withMarks(text: string, marked: readonly string[] = []): ComponentChildren {
+  const found = marked.flatMap((part) => {
+    const at = text.indexOf(part);
+    return at < 0 ? [] : [{ at, end: at + part.length }];
+  });
+  const parts: ComponentChildren[] = [];
+  let end = 0;
+  for (const one of found.sort((first, other) => first.at - other.at)) {
+    if (one.at < end) continue;
+    parts.push(seen(text.slice(end, one.at)), <mark key={one.at}>{seen(text.slice(one.at, one.end))}</mark>);
+    end = one.end;
+  }
+  return [...parts, seen(text.slice(end))];
 }
 
 // A browser takes minutes to break one line of 256 KiB.
@@ -290,7 +309,10 @@ export function Grpcurl(props: { method: DescMethod; request: Record<string, unk
   const { method } = props;
   const message = create(method.input, { ...scope, ...props.request });
   const json = toJsonString(method.input, message, { useProtoFieldName: true });
-  const command = `grpcurl -plaintext -d ${quoted(json)} 127.0.0.1:50051 ${method.parent.typeName}/${method.name}`;
+  const address = grpcAddress();
+  const path = address.startsWith(UNIX) ? address.slice(UNIX.length) : "";
+  const to = path ? `-unix -d ${quoted(json)} ${quoted(path)}` : `-d ${quoted(json)} ${isPlain(address) ? address : quoted(address)}`;
+  const command = `grpcurl -plaintext ${to} ${method.parent.typeName}/${method.name}`;
   return (
     <details class="grpcurl">
       <summary>As grpcurl</summary>
@@ -300,6 +322,13 @@ export function Grpcurl(props: { method: DescMethod; request: Record<string, unk
       </div>
     </details>
   );
+}
+
+const UNIX = "unix:";
+
+/** Whether a shell takes an address as it is. */
+function isPlain(address: string): boolean {
+  return /^[\w.:-]+$/.test(address);
 }
 
 /** A word for a POSIX shell; what is no ASCII, or a control, is escaped as JSON escapes it. */

@@ -34,7 +34,7 @@ function uncompared({ shown, heldBack }: Compared): string {
     return "No lift: they were told and held back by different draws, which are not compared. Shadow mode holds all of them back.";
   }
   const arm = known[0] ? "held back" : known[1] ? "told" : "";
-  return arm ? `No lift yet: no outcome is known of those that were ${arm}.` : "No lift yet: no outcome is known.";
+  return arm ? `No lift yet: no outcome is known of those that were ${arm}.` : "No lift yet: nothing was compared.";
 }
 
 /** A lift as a point and its interval as a line, around zero. A large one has numbers on its axis. It has a colour once it

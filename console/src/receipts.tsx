@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 
 import { useApi, useAsked } from "./api.js";
 import { Answered, Badge, Empty, Id, Link, More, Outcome, Time } from "./parts.js";
+import { MEMORY_KINDS } from "./record.js";
 import { word } from "./words.js";
 
 const PAGE = 20;
@@ -25,6 +26,8 @@ export function Receipts(props: { lessonId: string }) {
       {(page) => {
         const receipts = [...page.receipts, ...(older?.receipts ?? [])];
         const next = older ? older.next : page.nextPageToken;
+        // Recoveries have one version, and reflections of goals too.
+        const hasVersions = receipts.some((receipt) => MEMORY_KINDS.has(itemOf(receipt, lessonId)?.kind ?? ""));
         if (receipts.length === 0) {
           return (
             <Empty>
@@ -48,7 +51,7 @@ export function Receipts(props: { lessonId: string }) {
               </thead>
               <tbody>
                 {receipts.map((receipt) => (
-                  <Shown key={receipt.receiptId} receipt={receipt} lessonId={lessonId} />
+                  <Shown key={receipt.receiptId} receipt={receipt} lessonId={lessonId} hasVersion={hasVersions} />
                 ))}
               </tbody>
             </table>
@@ -61,7 +64,7 @@ export function Receipts(props: { lessonId: string }) {
   );
 }
 
-function Shown(props: { receipt: Receipt; lessonId: string }) {
+function Shown(props: { receipt: Receipt; lessonId: string; hasVersion: boolean }) {
   const { receipt } = props;
   const item = itemOf(receipt, props.lessonId);
   return (
@@ -70,7 +73,8 @@ function Shown(props: { receipt: Receipt; lessonId: string }) {
         <Time at={receipt.time} />
       </td>
       <td>
-        {word(ReceiptPlaceSchema, receipt.place) || "not known"} {item?.isHeldBack && <HeldBack reason={item.heldBackReason} />}
+        {word(ReceiptPlaceSchema, receipt.place) || "not known"}
+        {props.hasVersion && item?.version ? <span class="dim small"> version {item.version}</span> : ""} {item?.isHeldBack && <HeldBack reason={item.heldBackReason} />}
       </td>
       <td class="task">
         {receipt.turnId ? (

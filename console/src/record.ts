@@ -1,7 +1,7 @@
 /** What an entry of a turn's record is. */
 import type { ContextBlock } from "@sidemirror/api/v1/common";
 import type { LessonStatistics } from "@sidemirror/api/v1/reflective_memory";
-import type { FailureFollowUp, TurnEntry, TurnEvent } from "@sidemirror/api/v1/thinking";
+import type { FailureFollowUp, TurnCritique, TurnEntry, TurnEvent } from "@sidemirror/api/v1/thinking";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 import { headline, millisOf, spaced } from "./words.js";
@@ -26,10 +26,28 @@ export interface Told {
   readonly calls: ReadonlyMap<string, string>;
   /** The results at which advice was given, or was not: they tell of a failure, also where the tool does not say so. */
   readonly failures: ReadonlySet<string>;
+  /** By the events that caused them, what became of reflections that were given up. */
+  readonly givenUp: ReadonlyMap<string, string>;
+  /** Up to which entry it is known that the sidecar said nothing more: what it says comes after its cause. */
+  readonly saidUntil: bigint;
+  /** The answers that the turn reported, the oldest first. */
+  readonly answers: readonly GivenAnswer[];
+  /** The turn's critiques by their ids, the oldest first. That of a draft has the id of its directive. */
+  readonly critiques: ReadonlyMap<string, TurnCritique>;
+}
+
+/** An answer of the agent. `sequence`: of its entry, if it has one. */
+export interface GivenAnswer {
+  readonly text: string;
+  readonly atMs: number;
+  readonly sequence?: bigint;
 }
 
 /** The kinds of a block's items that are memories, and not a recovery or a goal's reflection. */
 export const MEMORY_KINDS: ReadonlySet<string> = new Set(["reflection", "strategy"]);
+
+/** The kind of those that are reflections of goals. */
+export const GOAL_KIND = "goal_reflection";
 
 /** The blocks of lessons that an entry shows, or would have shown. */
 export function blocksOf(entry: TurnEntry): ContextBlock[] {
@@ -75,19 +93,33 @@ export function isFailure(event: TurnEvent, told: Pick<Told, "failures">): boole
   return kind.case === "toolFailed" || (kind.case === "toolReturned" && (kind.value.isError || told.failures.has(event.eventId)));
 }
 
+// The server's `turns/ending.py`.
+const GIVEN_UP = "given up: ";
+
 /** What entries refer to, as far as they are there. */
-export function references(entries: readonly TurnEntry[]): Pick<Told, "asksLevel" | "events" | "tools" | "calls" | "failures"> {
+export function references(
+  entries: readonly TurnEntry[],
+): Pick<Told, "asksLevel" | "events" | "tools" | "calls" | "failures" | "answers" | "givenUp"> {
+  const givenUp = new Map<string, string>();
+  const answers: GivenAnswer[] = [];
   const [events, tools, calls] = [new Map<string, TurnEntry>(), new Map<string, string>(), new Map<string, string>()];
   const [byCallId, failures] = [new Map<string, string>(), new Set<string>()];
   let asksLevel: boolean | undefined;
   for (const entry of entries) {
     if (entry.entry.case === "directive") {
       const { kind, causedBy } = entry.entry.value;
+      if (kind.case === "reflection" && kind.value.detail.startsWith(GIVEN_UP)) {
+        for (const id of causedBy) givenUp.set(id, kind.value.detail);
+      }
       if (kind.case === "advice" || kind.case === "silence") for (const id of causedBy) failures.add(id);
     }
     if (entry.entry.case !== "event") continue;
     const { eventId, kind } = entry.entry.value;
     events.set(eventId, entry);
+    if ((kind.case === "responseDrafted" || kind.case === "modelReturned") && kind.value.text) {
+      const time = timeOf(entry);
+      answers.push({ text: kind.value.text, atMs: time ? millisOf(time) : 0, sequence: entry.sequence });
+    }
     if (kind.case === "turnStarted") asksLevel = Boolean(kind.value.config?.level);
     if (kind.case === "toolCalled" && kind.value.callId) {
       tools.set(kind.value.callId, headline(kind.value.name, 80));
@@ -98,7 +130,7 @@ export function references(entries: readonly TurnEntry[]): Pick<Told, "asksLevel
       if (call !== undefined) calls.set(eventId, call);
     }
   }
-  return { asksLevel, events, tools, calls, failures };
+  return { asksLevel, events, tools, calls, failures, answers, givenUp };
 }
 
 /** An event in a few words. `tools`: the names of the tools by the ids of their calls, as far as they are known. */

@@ -154,6 +154,7 @@ function Counted(props: MoveProps) {
         of={[
           [`Without advice${over}`, move.tries > 0 && rate(move.worked, move.tries) + uncounted(observations, false)],
           [`After advice${over}`, move.advisedTries > 0 && rate(move.advisedWorked, move.advisedTries) + uncounted(observations, true)],
+          [`After other advice${over}`, otherwise(observations, move)],
           ["Works at least, by the last 20 tries", move.tries > 0 && percent(move.lowestRate)],
           ["Shadow mode would have said it", shadow && counted(shadow.saidCount, "time")],
           ["and then the agent did it", shadow && `${shadow.followedCount} ×, worked ${shadow.followedWorkedCount} ×`],
@@ -241,10 +242,27 @@ function outcomeOf(one: RecoveryObservation): string {
   return one.pause ? "failed" : "not tried again";
 }
 
-/** How many of the tries do not count. */
+// `MOST_A_DAY` and `MOST_AN_HOUR` of the server's `memory/recoveries/moves.py`.
+const TOO_MANY = "beyond 2 a day of one token or session";
+const TOO_MANY_SPANS = `${TOO_MANY}, or 2 an hour of telemetry without tokens`;
+
+/** Why a row is in no count of its move; empty if it is. */
+function leftOut(one: RecoveryObservation): string {
+  if (one.isUncounted) return one.isFromTelemetry ? TOO_MANY_SPANS : TOO_MANY;
+  return one.advisedRecoveryId !== "" && !one.followed ? "not what was told" : "";
+}
+
+/** How many of the tries do not count, and why. */
 function uncounted(observations: readonly RecoveryObservation[], advised: boolean): string {
-  const count = observations.filter((one) => one.isUncounted && (advised ? one.followed : one.advisedRecoveryId === "")).length;
-  return count > 0 ? `; ${count} more ${count === 1 ? "does" : "do"} not count` : "";
+  const out = observations.filter((one) => one.isUncounted && (advised ? one.followed : one.advisedRecoveryId === ""));
+  const count = out.length;
+  return count > 0 ? `; ${count} more ${count === 1 ? "does" : "do"} not count: ${out.some((one) => one.isFromTelemetry) ? TOO_MANY_SPANS : TOO_MANY}` : "";
+}
+
+/** How many tries count for no move, since another one was told. */
+function otherwise(observations: readonly RecoveryObservation[], move: RecoveryMove): string {
+  const count = observations.filter((one) => one.advisedRecoveryId !== "" && one.advisedRecoveryId !== move.recoveryId).length;
+  return count > 0 ? `${counted(count, "try").replace("trys", "tries")}, which ${count === 1 ? "counts" : "count"} for no move` : "";
 }
 
 function rate(worked: number, tries: number): string {
@@ -293,7 +311,7 @@ function Failures(props: { observations: readonly RecoveryObservation[]; names: 
               </td>
               <td>
                 <Badge tone={one.worked ? "good" : one.turnFailed ? "warn" : "bad"}>{one.turnFailed ? "worked" : outcomeOf(one)}</Badge>{" "}
-                {one.turnFailed && <span class="dim small">its turn failed</span>} {one.isUncounted && <span class="dim small">does not count</span>}
+                {one.turnFailed && <span class="dim small">its turn failed</span>} {leftOut(one) && <span class="dim small">does not count: {leftOut(one)}</span>}
               </td>
             </tr>
           ))}

@@ -2,6 +2,7 @@
 import type { Problem } from "./api.js";
 
 const KEY = "sidemirror-token";
+const ADDRESS = "sidemirror-address";
 const CLOSED = "This page is closed.";
 
 /** Why there is no token. */
@@ -27,12 +28,19 @@ export async function token(): Promise<string> {
     const answer = await exchanged(unused);
     unused = "";
     if (!answer.ok) throw new NoToken({ title: CLOSED, todo: "This link is not good any more. `sidemirror console` makes a new one." });
-    const opened = (await answer.json()) as { token: string };
+    const opened = (await answer.json()) as { token: string; address?: string };
     sessionStorage.setItem(KEY, opened.token);
+    if (opened.address) sessionStorage.setItem(ADDRESS, opened.address);
   }
   const kept = sessionStorage.getItem(KEY);
   if (kept === null) throw new NoToken({ title: CLOSED, todo: "`sidemirror console` makes a link to this page." });
   return kept;
+}
+
+/** Where the sidecar serves gRPC, as far as it has said so: for commands on its machine. */
+export function grpcAddress(): string {
+  const told = sessionStorage.getItem(ADDRESS) ?? "127.0.0.1:50051";
+  return told.replace(/^(0\.0\.0\.0|\[::\]):/, "127.0.0.1:");
 }
 
 async function exchanged(code: string): Promise<Response> {

@@ -7,6 +7,7 @@ import { AsideRow, asidesAt, useAsides, type Aside } from "./asides.js";
 import { useApi, useAsked, type Asked } from "./api.js";
 import { ShadowSpan } from "./changes.js";
 import { Entry } from "./entry.js";
+import { goalOfTurn } from "./goals.js";
 import { LiveState } from "./live_state.js";
 import { NearTurns } from "./near.js";
 import { Answered, Empty, Facts, Failed, Grpcurl, Heading, Id, Link, Missing, Text, Time, Unread } from "./parts.js";
@@ -15,6 +16,9 @@ import { blocksOf, idOf, isTold, MEMORY_KINDS, references, spanOf, timeOf, type 
 import { BEFORE, PAGE, useEntries } from "./turn_entries.js";
 import { Standing, tookOf } from "./turns.js";
 import { counted, lasting, millisOf, whole } from "./words.js";
+
+// Within how many entries of its cause something is said, as far as this screen is concerned.
+const SAID_WITHIN = 20n;
 
 export function Turn(props: { id: string }) {
   const api = useApi();
@@ -41,6 +45,7 @@ export function Turn(props: { id: string }) {
 
 function Record(props: { turn: TurnRecord; head: GetTurnResponse; start: bigint; again: () => void }) {
   const { turn } = props;
+  const api = useApi();
   const { query } = usePlace();
   const loaded = useEntries(turn, props.head, props.start, props.again);
   const { entries, start, hasMore, live, isOpen, problem } = loaded;
@@ -63,9 +68,12 @@ function Record(props: { turn: TurnRecord; head: GetTurnResponse; start: bigint;
   }, [named]);
 
   const lifts = useLifts(entries);
-  const told = useTold(turn, entries, loaded.followUps, lifts);
-  const shown = onlyTold ? entries.filter(isTold) : entries;
   const aside = useAsides(turn, isOpen);
+  const told = useTold(turn, entries, loaded.followUps, lifts, aside, hasMore);
+  const shown = onlyTold ? entries.filter(isTold) : entries;
+  const wished = goalOf(entries);
+  const reported = useAsked(`goal of ${turn.turnId} ${turn.state} ${wished}`, async (signal) => wished || goalOfTurn(api, turn.turnId, signal));
+  const goalId = wished || reported.value || "";
   const asides = asidesAt(aside.value ?? [], entries, start === 0n, !hasMore);
   const toldCount = entries.filter(isTold).length + asides.length;
   // An agent's clock may be ahead of the sidecar's, whose start of the turn the head has.
@@ -93,9 +101,9 @@ function Record(props: { turn: TurnRecord; head: GetTurnResponse; start: bigint;
           ["Turn of the session", turn.turnCount],
           [
             "Goal",
-            goalOf(entries) && (
-              <Link to={["goals", goalOf(entries)]}>
-                <Id>{goalOf(entries)}</Id>
+            goalId && (
+              <Link to={["goals", goalId]}>
+                <Id>{goalId}</Id>
               </Link>
             ),
           ],
@@ -123,6 +131,7 @@ function Record(props: { turn: TurnRecord; head: GetTurnResponse; start: bigint;
       )}
       <Missing asked={aside} what="What the agent asked for by itself" />
       <Missing asked={lifts} what="Whether these lessons help" />
+      <Missing asked={reported} what="For which goal it was reported" />
       {start > 0n && (
         <button type="button" onClick={() => void loaded.earlier()}>
           Earlier entries
@@ -199,13 +208,18 @@ function useLifts(entries: readonly TurnEntry[]): Asked<ReadonlyMap<string, Less
 
 /** What directives refer to: events by their ids, and what is known of the lessons that they show. */
 function useTold(
-  { turnId, task, recalledCount }: TurnRecord,
+  { turnId, task, recalledCount, state }: TurnRecord,
   entries: readonly TurnEntry[],
   followed: readonly FailureFollowUp[],
   { value }: Asked<ReadonlyMap<string, LessonStatistics>>,
+  { value: asides }: Asked<readonly Aside[]>,
+  hasMore: boolean,
 ): Told {
+  const last = entries.at(-1)?.sequence ?? 0n;
+  const saidUntil = hasMore || state === TurnState.OPEN ? last - SAID_WITHIN : last;
   return useMemo(() => {
     const followUps = new Map(followed.map((one) => [one.signature, one]));
-    return { turnId, task, recalledCount, ...references(entries), lessons: value ?? new Map(), followUps };
-  }, [turnId, task, recalledCount, entries, value, followed.length]);
+    const critiques = new Map(asides?.flatMap(({ key, critique }) => (critique ? [[key, critique] as const] : [])));
+    return { turnId, task, recalledCount, ...references(entries), lessons: value ?? new Map(), followUps, critiques, saidUntil };
+  }, [turnId, task, recalledCount, entries, value, followed.length, asides, saidUntil]);
 }

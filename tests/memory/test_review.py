@@ -193,3 +193,11 @@ def test_the_rows_that_count_nowhere_are_named() -> None:
     told = [one for one in rows if one.advised == OWN and one.observation_id not in left_out]
     assert found.advised == Tally(len(told), sum(one.worked for one in told)) == Tally(3, 1)
     assert uncounted_in(from_spans(tries(3, 0))) == frozenset()
+
+
+def test_tries_without_advice_and_after_it_share_the_limit_of_a_day() -> None:
+    """Seen to fail when a try after advice was named as one that counts, because it would for telemetry's move."""
+    untold = [row(40 + at, identity="ci", at_us=50 * HOUR_US - 9 + at) for at in range(2)]
+    rows = [*tries(9, 0), *untold, *one_day(True, True)]
+    assert uncounted_in(rows) == {"observation 50", "observation 51"}
+    assert of(SHOW_TABLES, rows).advised == Tally(0, 0)

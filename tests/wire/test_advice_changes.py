@@ -149,4 +149,4 @@ def test_the_token_is_named_and_a_tenants_policy_is_for_those_who_may_see_it(gua
         memory.UpdateReflection(update, timeout=TIMEOUT_S, metadata=agent)
         versions = memory_pb.ListReflectionVersionsRequest(reflection_id=lesson_id, **scope)
         found = memory.ListReflectionVersions(versions, timeout=TIMEOUT_S, metadata=agent).versions
-        assert sorted((one.version, one.changed_by) for one in found) == [(1, ""), (2, "boss"), (3, "agent")]
+        assert sorted((one.version, one.changed_by) for one in found) == [(1, "agent"), (2, "boss"), (3, "agent")]

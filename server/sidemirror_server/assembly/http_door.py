@@ -40,9 +40,11 @@ class HttpDoor:
         refusals: Refusals,
         clock: Clock,
         receiver: "OtlpReceiver | None" = None,
+        *,
+        grpc_address: Callable[[], str],
     ) -> None:
         """`boundary_of`: makes a boundary of an identity and an admission; all else it shares with gRPC's. `receiver`
-        None: no telemetry is taken. Raises BadSettings."""
+        None: no telemetry is taken. `grpc_address`: where gRPC is served, once it is. Raises BadSettings."""
         limits = settings.limits
         links = Links(http_tokens_of(settings, clock), clock, PageFile(settings.data_dir / "console-pages"))
         identity = identity_by(settings, refusals, links.tokens, clock)
@@ -77,7 +79,7 @@ class HttpDoor:
             routes,
             identity,
             refusals,
-            open_routes=open_routes(links),
+            open_routes=open_routes(links, grpc_address),
             reads={path for path, method in methods.items() if changes_nothing(method)},
             refusing=refusing,
         )

@@ -263,7 +263,10 @@ class Sidecar:
         if self._settings.http_address:
             from sidemirror_server.assembly import http_door  # uvicorn is loaded only for a door
 
-            self.door = http_door.HttpDoor(self._settings, services, boundary_of, self._refusals, own_clock, receiver)
+            self.door = http_door.HttpDoor(
+                *(self._settings, services, boundary_of, self._refusals, own_clock, receiver),
+                grpc_address=lambda: self.address,
+            )
 
     def _handlers(self, own_prompts: Templates | None, bell: Bell) -> dict[str, Handler]:
         """The handlers of background jobs, by kind."""

@@ -8,7 +8,22 @@ from tests.http.console.looking import OVERFLOW
 # All elements that the page is made of.
 _TAGS = (
     *("a", "bdi", "button", "circle", "code", "dd", "details", "div", "dl", "dt", "form", "h1", "h2", "header"),
-    *("input", "label", "li", "line", "main", "nav", "ol", "option", "p", "section", "select", "span", "strong"),
+    *(
+        "input",
+        "label",
+        "li",
+        "line",
+        "main",
+        "mark",
+        "nav",
+        "ol",
+        "option",
+        "p",
+        "section",
+        "select",
+        "span",
+        "strong",
+    ),
     *("summary", "svg", "table", "tbody", "td", "text", "th", "thead", "time", "title", "tr", "ul", "rect"),
 )
 _HIGHEST_HEADER = 100

@@ -98,6 +98,13 @@ def texts(page: Page, selector: str) -> list[str]:
     return list(page.value(script))
 
 
+def fact(page: Page, name: str) -> str:
+    """What stands beside a name; empty if nothing does."""
+    pairs = "[...document.querySelectorAll('dl.facts > div')]"
+    script = f"{pairs}.find((one) => one.querySelector('dt').textContent === {json.dumps(name)})"
+    return str(page.value(f"{script}?.querySelector('dd').innerText.trim() ?? ''"))
+
+
 def press(page: Page, selector: str, text: str) -> None:
     """Clicks the first of the elements that shows this text."""
     found = f"[...document.querySelectorAll({json.dumps(selector)})]"

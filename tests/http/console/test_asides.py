@@ -6,7 +6,7 @@ from typing import Any
 import grpc
 import pytest
 
-from sidemirror.v1 import critique_pb2
+from sidemirror.v1 import common_pb2, critique_pb2
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.critique_pb2_grpc import CritiqueServiceStub
@@ -35,6 +35,8 @@ def test_they_stand_between_the_entries(tmp_path: Path, browser: Browser) -> Non
             report(stub, "t", [called("get_order", "4711", "b"), returned(order, "b", "result")])
             critique = critique_pb2.CritiqueRequest(turn_id="t", response="Order 4711 costs 17.50 EUR.")
             CritiqueServiceStub(channel).Critique(critique, timeout=TIMEOUT_S)
+            sent = pb.TurnEvent(response_drafted=pb.ResponseDrafted(text="Order 4711 costs 71.50 EUR."))
+            report(stub, "t", [sent])
             stub.FinishTurn(pb.FinishTurnRequest(turn_id="t"), timeout=TIMEOUT_S)
         page = opened(browser, server)
         for width, dark in ((360, True), (1600, False)):
@@ -50,6 +52,9 @@ def test_they_stand_between_the_entries(tmp_path: Path, browser: Browser) -> Non
                 assert text in told
             for text in ("recalled memory context", "words, customer, number, order", "revise rules, ", "17.50"):
                 assert text in told
+            # What was asked about, beside what was sent.
+            assert texts(page, ".drafts > div > div") == ["Order 4711 costs 17.50 EUR.", "Order 4711 costs 71.50 EUR."]
+            assert texts(page, ".drafts mark") == ["17.50"]
             assert told.index("recalled") < told.index("nothing told") < told.index("asked for a critique")
             assert overflow(page) == 0
             assert violations(page) == []
@@ -101,19 +106,35 @@ def test_only_what_the_sidecar_said_has_what_was_recalled(tmp_path: Path, browse
 
 
 def test_a_draw_is_one_in_ten_at_a_failure_alone(tmp_path: Path, browser: Browser) -> None:
-    """A start's is the caller's `holdout_fraction`. Seen to fail when both had the same words."""
+    """A start's is the caller's `holdout_fraction`. A failure without an entry of its own says that, and a critique
+    what became of the answer. Seen to fail when both draws had the same words, and when the other two said nothing."""
+    given_up = pb.MidTurnReflection(
+        status=common_pb2.RESULT_STATUS_SKIPPED_DEADLINE, detail="given up: the turn ended first"
+    )
+    critique = common_pb2.CritiqueResult(critique_id="k", status=common_pb2.RESULT_STATUS_OK)
     reason = pb.SILENCE_REASON_HELD_BACK
     entries = [
         pb.TurnEntry(directive=pb.TurnDirective(turn_plan=pb.TurnPlan(silence=reason))),
-        pb.TurnEntry(directive=pb.TurnDirective(silence=pb.Silence(reason=reason, signature=SIGNATURE))),
+        pb.TurnEntry(
+            directive=pb.TurnDirective(silence=pb.Silence(reason=reason, signature=SIGNATURE), caused_by=["f"])
+        ),
+        pb.TurnEntry(event=failed(FAILURE, "b")),
+        pb.TurnEntry(event=failed(FAILURE, "c")),
+        pb.TurnEntry(directive=pb.TurnDirective(reflection=given_up, caused_by=["second"])),
+        pb.TurnEntry(directive=pb.TurnDirective(directive_id="k", critique=critique)),
     ]
+    entries[2].event.event_id, entries[3].event.event_id = "first", "second"
+    judged = pb.TurnCritique(critique=critique, answer_change=pb.ANSWER_CHANGE_NONE)
     for sequence, entry in enumerate(entries, start=1):
         entry.turn_id, entry.sequence = "t", sequence
-    turn = pb.Turn(turn_id="t", session_id="s", task=TASK, state=pb.TURN_STATE_FINISHED, last_sequence=2)
+    turn = pb.Turn(turn_id="t", session_id="s", task=TASK, state=pb.TURN_STATE_FINISHED, last_sequence=6)
+    record = pb.GetTurnResponse(turn=turn, entries=entries, critiques=[judged])
     with door(tmp_path) as server:
-        page = answered(browser, server, "/turns/t", {"GetTurn": pb.GetTurnResponse(turn=turn, entries=entries)})
-        page.until("document.querySelectorAll('.entry').length === 2")
-        start, failure = texts(page, ".entry")
+        page = answered(browser, server, "/turns/t", {"GetTurn": record})
+        shows(page, "the answer was not changed after it")
+        start, failure, first, second, _, _ = texts(page, ".entry")
         assert "no lesson with it: what fitted was held back by a draw" in start
         assert "one in ten" not in start
+        assert "nothing told, and not looked up: of each kind of failure the first one in a turn is" in first
+        assert "nothing told, and not looked up: given up: the turn ended first" in second
         assert "it was held back by a draw, one in ten, to see what happens without it" in failure

@@ -160,6 +160,7 @@ def turn(text: str, number: int) -> dict[str, Message]:
         "GetTurn": answer,
         "QueryReflections": found,
         "ListRecoveries": recoveries(text, number),
+        "ListGoalReports": filled(goal_pb.ListGoalReportsResponse(), text, number),
     }
 
 
@@ -220,7 +221,7 @@ RECORDS: dict[str, tuple[str, Callable[[str, int], Mapping[str, Message]]]] = {
     ),
     "goal": ("/goals/{}", goal),
     "goals-lesson": ("/lessons/{}", goals_lesson),
-    "now": ("/now?tenant={}", lambda text, number: {"GetServerInfo": info(text, number)}),
+    "now": ("/now?tenant={}", goal),
     "empty": ("/turns?session={}", empty),
     "unknown": ("/turns/{}", unknown),
 }

@@ -10,7 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from sidemirror.v1 import common_pb2, thinking_pb2
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from tests.http.chromium import Browser, Page
-from tests.http.console.looking import answered, go, overflow, press, shows, texts, violations
+from tests.http.console.looking import answered, fact, go, overflow, press, shows, texts, violations
 from tests.http.sidecars import door
 from tests.wire.sidecar import SidecarThread
 
@@ -246,8 +246,10 @@ def test_what_is_counted_is_what_is_drawn(browser: Browser, server: SidecarThrea
     row(True, other)
     place = f"/recoveries/{COLUMN.replace('|', '%7C')}"
     page = answered(browser, server, place, {"ListRecoveries": memory_pb.ListRecoveriesResponse(signatures=[one])})
-    shows(page, "worked in 2 of 3; 1 more does not count")
-    shows(page, "worked in 1 of 3; 1 more does not count")
+    beyond = "beyond 2 a day of one token or session"
+    shows(page, f"worked in 2 of 3; 1 more does not count: {beyond}")
+    shows(page, f"worked in 1 of 3; 1 more does not count: {beyond}")
+    assert fact(page, "After other advice") == "1 try, which counts for no move"
     shows(page, "Faint: does not count.")
     dots = page.value("[...document.querySelectorAll('svg.tries circle')].map((one) => one.getAttribute('class'))")
     kinds = [dot.split() for dot in dots]
@@ -258,12 +260,12 @@ def test_what_is_counted_is_what_is_drawn(browser: Browser, server: SidecarThrea
     assert len(kinds) - len(counted) == 3
     rows = texts(page, ".failures td:last-child")
     assert rows == [
+        "worked does not count: not what was told",
+        "failed",
+        f"worked does not count: {beyond}",
         "worked",
         "failed",
-        "worked does not count",
-        "worked",
-        "failed",
-        "worked does not count",
+        f"worked does not count: {beyond}",
         "worked its turn failed",
         "worked",
         "worked",

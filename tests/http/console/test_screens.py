@@ -208,13 +208,13 @@ def test_times_are_the_viewers_and_exact_on_hover(page: Page, server: SidecarThr
     page.zone("")
 
 
-def test_the_command_asks_what_the_screen_does(page: Page, filled: Filled) -> None:
+def test_the_command_asks_what_the_screen_does(page: Page, server: SidecarThread, filled: Filled) -> None:
     page.looks()
     go(page, f"/turns/{filled.turn_id}?project=it's", "There is nothing of this id here")
     command = page.value("document.querySelector('.grpcurl code').textContent")
     scope = r"it'\''s"
     asked = f'{{"project_id":"{scope}","turn_id":"{filled.turn_id}","page_size":200}}'
-    assert command == f"grpcurl -plaintext -d '{asked}' 127.0.0.1:50051 sidemirror.v1.ThinkingService/GetTurn"
+    assert command == f"grpcurl -plaintext -d '{asked}' 127.0.0.1:{server.port} sidemirror.v1.ThinkingService/GetTurn"
 
 
 def test_the_keyboard_is_enough(page: Page, filled: Filled) -> None:
@@ -300,7 +300,7 @@ def test_the_scope_is_changed_by_the_keyboard(page: Page) -> None:
     shows(page, LESSON)
 
 
-def test_the_commands_are_what_a_shell_takes(page: Page, filled: Filled, tmp_path: Path) -> None:
+def test_the_commands_are_what_a_shell_takes(page: Page, server: SidecarThread, filled: Filled, tmp_path: Path) -> None:
     """On every screen: a shell hands grpcurl one JSON that fits the call's request, and *Copy* has the same text. Seen
     to fail with a quote in an id that ended the word."""
     page.looks()
@@ -329,7 +329,7 @@ def test_the_commands_are_what_a_shell_takes(page: Page, filled: Filled, tmp_pat
             ["/bin/sh", "-c", command], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=True
         )
         plain, data, request, address, method = ran.stdout.splitlines()
-        assert (plain, data, address) == ("-plaintext", "-d", "127.0.0.1:50051")
+        assert (plain, data, address) == ("-plaintext", "-d", f"127.0.0.1:{server.port}")
         service, name = method.rsplit("/", 1)
         (found,) = [one for one in SERVICES if one.full_name == service]
         json_format.Parse(request, GetMessageClass(found.methods_by_name[name].input_type)())

@@ -1384,8 +1384,8 @@ type Memory struct {
 	DerivedFrom []string `protobuf:"bytes,28,rep,name=derived_from,json=derivedFrom,proto3" json:"derived_from,omitempty"`
 	// The subjects that the memory is about, as far as they are known.
 	SubjectIds []string `protobuf:"bytes,29,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
-	// The name of the token whose call made this version. Empty where calls carry no token, where `change` is `learned` or
-	// `judged`, and for versions from before this field.
+	// The name of the token whose call made this version, also of a first version that StoreReflection made. Empty where
+	// calls carry no token, where the sidecar learned it or `change` is `judged`, and for versions from before this field.
 	ChangedBy string `protobuf:"bytes,30,opt,name=changed_by,json=changedBy,proto3" json:"changed_by,omitempty"`
 	// The turns that taught it, of the last 16 times that it was learned, in order of their ids.
 	SourceTurnIds []string `protobuf:"bytes,31,rep,name=source_turn_ids,json=sourceTurnIds,proto3" json:"source_turn_ids,omitempty"`

@@ -477,8 +477,8 @@ export declare type Memory = Message<"sidemirror.v1.Memory"> & {
   subjectIds: string[];
 
   /**
-   * The name of the token whose call made this version. Empty where calls carry no token, where `change` is `learned` or
-   * `judged`, and for versions from before this field.
+   * The name of the token whose call made this version, also of a first version that StoreReflection made. Empty where
+   * calls carry no token, where the sidecar learned it or `change` is `judged`, and for versions from before this field.
    *
    * @generated from field: string changed_by = 30;
    */

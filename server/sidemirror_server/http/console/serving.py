@@ -7,6 +7,7 @@ the page shows it asks by Connect, with the token of its code.
 import asyncio
 import json
 import re
+from collections.abc import Callable
 from functools import cache
 from gzip import compress
 from pathlib import Path
@@ -37,14 +38,15 @@ _GUARDS: Headers = [
 _SCHEME = "bearer "
 
 
-def open_routes(links: Links) -> dict[str, App]:
-    """What is served without a token, by path: the page's files, and the exchange of a code."""
+def open_routes(links: Links, address: Callable[[], str]) -> dict[str, App]:
+    """What is served without a token, by path: the page's files, and the exchange of a code. `address`: where gRPC is
+    served, which a page names in commands."""
     files: dict[str, App] = {
         PAGE + ("" if file.name == _INDEX else file.name): _file(file)
         for file in sorted(_FOLDER.iterdir())
         if file.suffix in _TYPES
     }
-    return {**files, OPEN: _exchange(links)}
+    return {**files, OPEN: _exchange(links, address)}
 
 
 def token_routes(links: Links) -> dict[str, App]:
@@ -78,7 +80,7 @@ def _takes_gzip(accepted: str) -> bool:
     return "gzip" in weights and not re.fullmatch(r"q=0(\.0*)?", weights["gzip"])
 
 
-def _exchange(links: Links) -> App:
+def _exchange(links: Links, address: Callable[[], str]) -> App:
     async def serve(scope: Scope, _: Receive, send: Send) -> None:
         if scope["method"] != "POST":
             await tell(send, 405, "POST is expected", [(b"allow", b"POST"), CLOSE])
@@ -90,7 +92,8 @@ def _exchange(links: Links) -> App:
             reason = "the link is not good any more: `sidemirror console` makes a new one"
             await refuse_stranger(send, Unauthenticated(reason=reason), [CLOSE])
         else:
-            await answer(send, 200, JSON, json.dumps({"token": token}).encode(), [CLOSE])
+            opened = {"token": token, "address": address()}
+            await answer(send, 200, JSON, json.dumps(opened).encode(), [CLOSE])
 
     return serve
 

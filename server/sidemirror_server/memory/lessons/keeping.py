@@ -84,13 +84,15 @@ class Keeper:
         more: dict[str, Any] | None = None,
         heard_us: int | None = None,
         from_spans: bool = False,
+        by: str = "",
     ) -> Stored:
         """Stores a result as new memories, or strengthens known memories that say the same.
 
         `is_judged`: `judged_by_episode` has just judged the result. `more`: the caller's metadata. `heard_us`: when the
         call with its sources began; None: now. `from_spans`: its episode is telemetry, so that it waits for another one
-        or a person, whatever the operator's policy. What quotes a user waits for a person (decision 095). What was
-        erased since is refused. Raises what the store raises.
+        or a person, whatever the operator's policy. `by`: the name of the token whose call brings it; empty where the
+        sidecar learned it. What quotes a user waits for a person (decision 095). What was erased since is refused.
+        Raises what the store raises.
         """
         if result.repeats:
             return Stored(reason=REPEATS)
@@ -105,7 +107,7 @@ class Keeper:
         if not tried and quotes_user(result.reflection):
             tried = QUOTES
         trust = msgspec.structs.replace(self._trust, policy="corroborated") if from_spans else self._trust
-        lesson = lesson_of(result, ids, trust, tried, more or {}, now_us, heard_us)
+        lesson = lesson_of(result, ids, trust, tried, more or {}, now_us, heard_us, by=by)
         learned = await self._store.learn(scope, lesson, now_us)
         strategy_id = learned.strategy.memory_id if learned.strategy else ""
         if self._told is not None:
@@ -133,9 +135,11 @@ def lesson_of(
     more: dict[str, Any],
     now_us: int,
     heard_us: int | None = None,
+    by: str = "",
 ) -> Lesson:
     """The drafts of a result. `tried`: how its text tries to steer, or empty. If one draft is quarantined, both are,
-    because they come from the same answer. `heard_us`: when its sources were heard; None: now."""
+    because they come from the same answer. `heard_us`: when its sources were heard; None: now. `by`: the name of the
+    token whose call brings them, or empty."""
     taught_us = now_us if heard_us is None else heard_us
     state, quarantine = standing(result.origin, trust, tried)
     task = clip(result.task, _TASK_CHARS)
@@ -166,6 +170,7 @@ def lesson_of(
         quarantine=quarantine,
         episodes=(result.episode,) if result.episode else (),
         reason=tried,
+        changed_by=by,
         error_signature=result.error_signature,
         taught_by=_taught(result, result.reflection, taught_us),
     )

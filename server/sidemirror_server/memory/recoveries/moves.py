@@ -147,8 +147,11 @@ def heard_in(rows: Iterable[Observation]) -> tuple[Observation, ...]:
 
 
 def uncounted_in(rows: Collection[Observation]) -> frozenset[str]:
-    """The observation ids of the rows that count nowhere, since the limit of an identity leaves them out."""
-    kept = {row.observation_id for row in (*reported_in(rows).counts, *heard_in(rows))}
+    """The observation ids of the rows that the limit of an identity leaves out: what agents reported, of the counts of
+    that, and what spans tell, of theirs. What is reported after advice has a limit of its own where it lowers what
+    telemetry has shown (`heard_in`); that makes it no try of its move."""
+    heard = (row for row in heard_in(rows) if row.where.conversation is not None)
+    kept = {row.observation_id for row in (*reported_in(rows).counts, *heard)}
     return frozenset(row.observation_id for row in rows if row.observation_id not in kept)
 
 

@@ -19,7 +19,7 @@ async def store_reflection(
     result, more = result_of(request.result, request.session_id, subject_ids, heard_us)
     in_session = keys(SourceKind.SUBJECT, await turns.subjects_of_session(call.scope, result.session_id))
     result = msgspec.structs.replace(result, sources=tuple(dict.fromkeys((*result.sources, *in_session))))
-    stored = await keeper.keep(call.scope, result, ids_of(call), more=more, heard_us=heard_us)
+    stored = await keeper.keep(call.scope, result, ids_of(call), more=more, heard_us=heard_us, by=call.caller_name)
     return pb.StoreReflectionResponse(
         reflection_id=stored.reflection_id, strategy_id=stored.strategy_id, not_stored_reason=stored.reason
     )
