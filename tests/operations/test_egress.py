@@ -79,6 +79,7 @@ OTHERS = {
                 "usage",
                 "watch",
                 "turn_stream",
+                "turn_goals",
                 "demo",
                 "policies",
                 "policy",

@@ -87,7 +87,7 @@ def test_the_first_useful_paint(memories: int, tmp_path: Path, monkeypatch: pyte
     real = serving.open_routes
     path = "/console/empty"
     routes = "sidemirror_server.assembly.http_door.open_routes"
-    monkeypatch.setattr(routes, lambda links: {**real(links), path: serving._file(empty)})
+    monkeypatch.setattr(routes, lambda *given: {**real(*given), path: serving._file(empty)})
     with door(tmp_path, SETTINGS) as server:
         filled = fill(server)
     began_s = time.monotonic()
