@@ -212,6 +212,13 @@ def test_spans_in_a_circle_end(above: tuple[str, ...]) -> None:
     assert [members(turn) for turn in found.turns] in ([["t"]], [[], ["t"]])
 
 
+def test_calls_in_a_circle_are_calls() -> None:
+    """Each stands above the other, with the same name. Seen to fail when each was taken for the other told again."""
+    calls = [span("x", "y", start=10, end=20, name="sql"), span("y", "x", start=30, end=40, name="sql")]
+    (turn,) = made(span("a", "", AGENT), *calls, quiet=1_800).turns
+    assert members(turn) == ["x", "y"]
+
+
 def test_ten_thousand_spans_below_each_other_are_seconds_at_most() -> None:
     chain = [span(str(number), str(number - 1) if number else "", STEP) for number in range(10_000)]
     began_s = time.monotonic()

@@ -203,9 +203,11 @@ def _turn(tree: _Tree, top: str, members: Sequence[Span]) -> AssembledTurn:
 
 def _repeats(tree: _Tree, span: Span) -> bool:
     """Whether the span tells again what one above it tells: frameworks and libraries may both be instrumented."""
-    path, _ = tree.above(span)
+    path, beyond = tree.above(span)
     nearest = next((one for one in path[1:] if one.kind in (span.kind, SpanKind.AGENT)), None)
-    if nearest is None or nearest.kind is SpanKind.AGENT:
+    # In a circle each stands above the other, and none would be told.
+    is_in_circle = any(one.span_id == beyond for one in path)
+    if nearest is None or nearest.kind is SpanKind.AGENT or is_in_circle:
         return False
     return span.kind is SpanKind.MODEL or nearest.name == span.name
 
