@@ -31,13 +31,12 @@ pub fn problem_of(status: &Status) -> Problem {
     }
 }
 
-/// UNAVAILABLE for a call whose connection broke, which tonic calls UNKNOWN, or CANCELLED where it broke before the call
+/// UNAVAILABLE for a call whose connection broke, which tonic calls UNKNOWN, or CANCELLED where it closed before the call
 /// was sent; any other status as it is. What the sidecar itself says has no source.
 pub(crate) fn unbroken(status: Status) -> Status {
-    let never_sent = || status.source().is_some_and(|error| error.is::<tonic::transport::Error>());
-    if (status.code() == Code::Unknown && status.source().is_some())
-        || (status.code() == Code::Cancelled && never_sent())
-    {
+    // A deadline that has passed is CANCELLED with a source, too.
+    let never_sent = status.code() == Code::Cancelled && cause_of(&status) == "connection closed";
+    if status.source().is_some() && (status.code() == Code::Unknown || never_sent) {
         return Status::unavailable(format!("{}: {}", status.message(), cause_of(&status)));
     }
     status
