@@ -14,6 +14,7 @@ from sidemirror_server.models.answers import MidTurnAnswer
 from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.models.language_model import Ask, Purpose
 from sidemirror_server.models.spending import Spending
+from sidemirror_server.models.telemetry import Questions
 from sidemirror_server.models.templates import PurposePrompts
 from sidemirror_server.settings import load
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
@@ -159,7 +160,7 @@ async def test_vectors_have_caps_of_their_own(unit: str, tmp_path: Path) -> None
         }
         settings, clock = load({}, told), SystemClock()
         spending = Spending(SqliteLedger(database), caps_of(settings, SERVES_ALL), clock)
-        embedder = embedder_of(settings, spending, clock)
+        embedder = embedder_of(settings, spending, clock, Questions(clock))
         assert embedder is not None
         with pytest.raises(ModelFailed, match="for memory_embedding") as caught:
             await embedder.embed(SCOPE, ("a question",), TIMEOUT_S)

@@ -141,11 +141,28 @@ def test_a_model_that_answers_nobody_fails_though_its_callers_hang_up(
     assert told(points) == {("critique", "cancelled"): 2, ("critique", "unanswered"): 4}
     (line,) = [vars(one) for one in caplog.records]
     assert (line["message"], line["status"], line["model"]) == ("model_failed", "unanswered", "m")
+    assert [(one.failed_count, one.status) for one in talk.questions.outages()] == [(4, "unanswered")]
     assert line["reason"] == "its callers hung up: no answer in 10 s of waiting and more"
     talk.ask(1.0)
     talk.ask(4.0, asyncio.CancelledError())
     assert told(points)["critique", "cancelled"] == 3
     assert [one.message for one in caplog.records] == ["model_failed", "model_answers_again"]
+
+
+def test_what_fails_now_is_known_until_it_answers() -> None:
+    """By model and purpose; what is not the model's fault changes nothing."""
+    talk = Talk()
+    talk.ask(1.0)
+    assert talk.questions.outages() == ()
+    talk.ask(1.0, FAILED)
+    talk.ask(2.0, ModelFailed(ResultStatus.SKIPPED_SPEND, "a cap is reached"))
+    talk.ask(1.0, ModelFailed(ResultStatus.REFUSED, "no"))
+    (outage,) = talk.questions.outages()
+    assert (outage.purpose, outage.provider, outage.model) == (Purpose.CRITIQUE, "test", "m")
+    assert (outage.failed_count, outage.status) == (2, "refused")
+    assert outage.last_us - outage.first_us == 3_000_000
+    talk.ask(1.0)
+    assert talk.questions.outages() == ()
 
 
 @pytest.mark.parametrize("answer", [None, ModelFailed(ResultStatus.FAILED_PARSE, "no JSON")])

@@ -24,6 +24,7 @@ from sidemirror_server.vocabulary.clock import SystemClock
 from tests.faults.clocks import SetClock
 from tests.faults.process import Process
 from tests.faults.sidecars import running
+from tests.models.endpoint import CLAUDE, Fault
 from tests.models.talk import talk
 from tests.operations.test_doctor import NOW_US, found, found_now
 
@@ -117,6 +118,20 @@ def test_a_purpose_whose_questions_of_today_no_model_answered() -> None:
     once = pb.Spend(day=DAY, purpose="critique", calls=1, unanswered_calls=1)
     (finding,) = checked(info(spend=[once]))
     assert not finding.ok
+
+
+def test_a_model_that_fails_now_is_named() -> None:
+    """Though nothing was charged, and before its callers hang up. One question may fail by chance."""
+    dead = pb.ModelOutage(purpose="critique", provider="anthropic", model="m", failed_count=14, status="failed_model")
+    dead.last_time.FromMicroseconds(NOW_US)
+    once = pb.ModelOutage(purpose="dreaming", provider="anthropic", model="m", failed_count=1, status="refused")
+    failing, chance = checked(info(model_outages=[dead, once]))
+    assert (failing.subject, failing.ok) == ("model", False)
+    assert failing.found.startswith(
+        f"{AT}: m (anthropic) failed the last 14 questions for critique: failed_model, the "
+    )
+    assert "model_failed" in failing.advice
+    assert (chance.ok, chance.found) == (True, f"{AT}: m (anthropic) failed the last question for dreaming: refused")
 
 
 def test_who_sends_most_is_named() -> None:
@@ -266,6 +281,23 @@ async def test_a_cap_that_is_too_small_for_a_question(tmp_path: Path) -> None:
     # The sidecar says it of itself.
     (own,) = [one for one in told.findings if one.subject == "cap"]
     assert (own.is_ok, f"{made.address}: {own.found}", own.advice) == (False, finding.found, finding.advice)
+
+
+async def test_a_model_that_refuses_every_question_is_named_until_it_answers(tmp_path: Path) -> None:
+    """Its refusals cost nothing, so that no figure of the day says it. Seen to fail without `model_outages`."""
+    async with talk(tmp_path, "anthropic") as made:
+        await made.turn("t")
+        made.endpoint.fault = Fault.OUT_OF_MONEY
+        for _ in range(2):
+            await made.reflect()
+        failing = await asyncio.to_thread(found_now, tmp_path, address=made.address)
+        made.endpoint.fault = None
+        await made.reflect()
+        answering = await asyncio.to_thread(found_now, tmp_path, address=made.address)
+    (finding,) = [one for one in failing.findings if one.subject == "model" and not one.ok]
+    says = f"{CLAUDE} (anthropic) failed the last 2 questions for mid_turn_reflection: failed_model, the last one at "
+    assert says in finding.found
+    assert [one for one in answering.findings if one.subject == "model" and not one.ok] == []
 
 
 async def test_who_is_loud_without_any_limit_is_named(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from sidemirror_server.models.ledger import NANO, Level
 from sidemirror_server.models.prices import OwnPrice, Prices
 from sidemirror_server.models.profiles import Profile
 from sidemirror_server.models.spending import Spending
+from sidemirror_server.models.telemetry import Questions
 from sidemirror_server.models.templates import BadTemplate, Templates
 from sidemirror_server.policy.record import Cap
 from sidemirror_server.rpc.boundary.strangers import Strangers
@@ -165,6 +166,7 @@ def info_of(
     own_clock: Clock,
     traffic: Traffic,
     strangers: Strangers,
+    questions: Questions,
 ) -> ServerInfo:
     """The answer of GetServerInfo."""
     limits = {name: int(value) for name, value in msgspec.structs.asdict(settings.limits).items()}
@@ -180,6 +182,7 @@ def info_of(
         own_clock=own_clock,
         traffic=traffic,
         strangers=strangers,
+        questions=questions,
         advice_is_shadow=telling_of(settings).is_shadow,
     )
 
@@ -258,14 +261,14 @@ def check_embedding(settings: Settings) -> None:
         _check_connection("embedding", "openai", settings.embedding.api_key, settings.embedding.base_url)
 
 
-def embedder_of(settings: Settings, spending: Spending, clock: Clock) -> PaidEmbedder | None:
+def embedder_of(settings: Settings, spending: Spending, clock: Clock, questions: Questions) -> PaidEmbedder | None:
     """The embedder that the settings name; None when they name none."""
     chosen, embedder = settings.embedding, _embedder(settings)
     if embedder is None:
         return None
     own = None if chosen.usd_per_mtok is None else OwnPrice(chosen.usd_per_mtok, 0.0)
     prices = Prices("openai_compatible", chosen.name, chosen.base_url or None, own)
-    return PaidEmbedder(embedder, prices, chosen.concurrency, spending, clock)
+    return PaidEmbedder(embedder, prices, chosen.concurrency, spending, clock, questions)
 
 
 def _embedder(settings: Settings) -> OpenAICompatibleEmbedder | None:

@@ -134,7 +134,7 @@ class Sidecar:
         own_prompts = templates_of(settings)
         self.gateway = Gateway(routes, spending, clock, prompts=PurposePrompts(own_prompts))
         self.memory = memory = ReflectiveMemory(
-            *(settings, stores, embedder_of(settings, spending, clock), self.policies, clock)
+            *(settings, stores, embedder_of(settings, spending, clock, self.gateway.questions), self.policies, clock)
         )
         prompts = ReflectionPrompts(own_prompts)
         contexts = GoalContexts(
@@ -212,7 +212,7 @@ class Sidecar:
             sidecar_service(
                 info_of(
                     *(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
-                    *(memory.embedding, own_clock, self._traffic, self._refusals.strangers),
+                    *(memory.embedding, own_clock, self._traffic, self._refusals.strangers, self.gateway.questions),
                 ),
                 *(spending, stores.erasures, stores.work, self.policies, self._changes, settings.limits.tombstones),
             ),

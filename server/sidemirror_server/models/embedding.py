@@ -30,13 +30,22 @@ _FAIR_S = 1.0
 class PaidEmbedder:
     """An embedding model with spending caps. Use it from one event loop."""
 
-    def __init__(self, embedder: Embedder, prices: Prices, slots: int, spending: Spending, clock: Clock) -> None:
+    def __init__(
+        self,
+        embedder: Embedder,
+        prices: Prices,
+        slots: int,
+        spending: Spending,
+        clock: Clock,
+        questions: Questions | None = None,
+    ) -> None:
+        """`questions`: None for its own."""
         self._embedder = embedder
         self._prices = prices
         self._slots = FairSlots(slots)
         self._spending = spending
         self._breakers = Breakers(clock)
-        self._questions = Questions(clock)
+        self._questions = questions or Questions(clock)
 
     @property
     def name(self) -> str:

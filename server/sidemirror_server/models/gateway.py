@@ -125,7 +125,8 @@ class Gateway:
         self._chance = chance
         self._prompts = prompts or PurposePrompts()
         self._shared = SharedCalls(clock)
-        self._questions = Questions(clock)
+        # Those of other gateways to models may be counted in it, too.
+        self.questions = Questions(clock)
 
     async def ask(
         self, scope: Scope, ask: Ask[AnswerT], deadline_s: float, within: Within = NO_CAPS
@@ -142,7 +143,7 @@ class Gateway:
             raise ModelFailed(ResultStatus.SKIPPED_DEADLINE, "no time was left to answer")
         model = route.provider.model
         asked = self._prompts.applied_to(route.profile.applied_to(ask))
-        with self._questions.asked(scope, ask.purpose, model.provider, model.name):
+        with self.questions.asked(scope, ask.purpose, model.provider, model.name):
             return await self._ask(scope, route.provider, asked, deadline_s, within)
 
     async def _ask(

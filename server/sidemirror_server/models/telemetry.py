@@ -9,6 +9,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind, StatusCode
 
@@ -93,12 +94,42 @@ _ANSWERS = frozenset((ResultStatus.FAILED_PARSE, ResultStatus.TRUNCATED, ResultS
 _MODELS_FAULT = _ANSWERS | {ResultStatus.FAILED_MODEL}
 
 
+class ModelOutage(msgspec.Struct, frozen=True):
+    """Questions of one purpose that a model failed one after the other, since it answered last. `status`: how the last
+    one ended: `failed_model`, `failed_parse`, `truncated`, `refused` or `unanswered`."""
+
+    purpose: Purpose
+    provider: str
+    model: str
+    failed_count: int
+    first_us: int
+    last_us: int
+    status: str
+
+
 class _Asked:
     """What is known of one model's questions of one purpose."""
 
-    def __init__(self, clock: Clock) -> None:
-        self.outage = Outage(_log, "model_failed", "model_answers_again", clock)
+    def __init__(self, purpose: Purpose, provider: str, model: str, clock: Clock) -> None:
+        self._asks = (purpose, provider, model)
+        self._named = {"provider": provider, "model": model, "purpose": purpose.value}
+        self._clock = clock
+        self._told = Outage(_log, "model_failed", "model_answers_again", clock)
         self.silence = ModelSilence(clock)
+        # None while it answers.
+        self.outage: ModelOutage | None = None
+
+    def worked(self) -> None:
+        """It answered."""
+        self._told.worked(self._named)
+        self.outage = None
+
+    def failed(self, scope: Scope, status: str, reason: str) -> None:
+        """It did not, or not what was asked for."""
+        self._told.failed({**whose(scope), **self._named, "status": status, "reason": reason})
+        now_us, before = self._clock.now_us(), self.outage
+        failed_count, first_us = (before.failed_count, before.first_us) if before else (0, now_us)
+        self.outage = ModelOutage(*self._asks, failed_count + 1, first_us, now_us, status)
 
 
 class Questions:
@@ -109,32 +140,35 @@ class Questions:
         self._clock = clock
         self._asked: dict[tuple[str, str, Purpose], _Asked] = {}
 
+    def outages(self) -> tuple[ModelOutage, ...]:
+        """Each model and purpose whose last question failed, in the order in which they were first asked."""
+        return tuple(asked.outage for asked in self._asked.values() if asked.outage is not None)
+
     @contextlib.contextmanager
     def asked(self, scope: Scope, purpose: Purpose, provider: str, model: str) -> Iterator[None]:
         """Around one question with all its attempts, of the model by this name."""
         began_s, status = self._clock.monotonic_s(), "defect"
         asked = self._asked.get((provider, model, purpose))
         if asked is None:
-            asked = self._asked[provider, model, purpose] = _Asked(self._clock)
-        named = {"provider": provider, "model": model, "purpose": purpose.value}
+            asked = self._asked[provider, model, purpose] = _Asked(purpose, provider, model, self._clock)
         asked.silence.asked()
         answered = False
         try:
             yield
             status, answered = ResultStatus.OK.value, True
-            asked.outage.worked(named)
+            asked.worked()
         except ModelFailed as failure:
             # Also a refusal, and what cannot be read, is an answer.
             status, answered = failure.status.value, failure.status in _ANSWERS
             if failure.status in _MODELS_FAULT:
-                asked.outage.failed({**whose(scope), **named, "status": status, "reason": failure.detail})
+                asked.failed(scope, status, failure.detail)
             raise
         except asyncio.CancelledError:
             status = _CANCELLED
             raise
         finally:
             if asked.silence.ended(answered=answered) and status == _CANCELLED:
-                status, why = UNANSWERED, f"its callers hung up: no answer in {SILENT_S:.0f} s of waiting and more"
-                asked.outage.failed({**whose(scope), **named, "status": status, "reason": why})
+                status = UNANSWERED
+                asked.failed(scope, status, f"its callers hung up: no answer in {SILENT_S:.0f} s of waiting and more")
             attributes = {"purpose": purpose.value, "provider": provider, "status": status}
             MODEL_DURATION.record(self._clock.monotonic_s() - began_s, attributes)

@@ -377,7 +377,10 @@ type GetServerInfoResponse struct {
 	RefusingCaps []*SpendCap `protobuf:"bytes,22,rep,name=refusing_caps,json=refusingCaps,proto3" json:"refusing_caps,omitempty"`
 	// What somebody should look at, by what this answer tells: the same as `sidemirror doctor` says of a running sidecar,
 	// but for the difference between two machines' clocks. Empty unless asked for, and when there is nothing.
-	Findings      []*Finding `protobuf:"bytes,23,rep,name=findings,proto3" json:"findings,omitempty"`
+	Findings []*Finding `protobuf:"bytes,23,rep,name=findings,proto3" json:"findings,omitempty"`
+	// The models that fail now, by purpose: those whose last question failed, in the order in which they were first asked.
+	// Kept in memory: empty after a start.
+	ModelOutages  []*ModelOutage `protobuf:"bytes,24,rep,name=model_outages,json=modelOutages,proto3" json:"model_outages,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -555,6 +558,13 @@ func (x *GetServerInfoResponse) GetRefusingCaps() []*SpendCap {
 func (x *GetServerInfoResponse) GetFindings() []*Finding {
 	if x != nil {
 		return x.Findings
+	}
+	return nil
+}
+
+func (x *GetServerInfoResponse) GetModelOutages() []*ModelOutage {
+	if x != nil {
+		return x.ModelOutages
 	}
 	return nil
 }
@@ -1312,6 +1322,107 @@ func (x *ModelInfo) GetPriceUnknown() bool {
 	return false
 }
 
+// Questions of one purpose that a model failed one after the other, of any tenant, since it answered last.
+type ModelOutage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The purpose, such as `mid_turn_reflection`; `memory_embedding` too.
+	Purpose string `protobuf:"bytes,1,opt,name=purpose,proto3" json:"purpose,omitempty"`
+	// The provider.
+	Provider string `protobuf:"bytes,2,opt,name=provider,proto3" json:"provider,omitempty"`
+	// The provider's name of the model.
+	Model string `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
+	// How many questions failed in a row.
+	FailedCount int64 `protobuf:"varint,4,opt,name=failed_count,json=failedCount,proto3" json:"failed_count,omitempty"`
+	// When the first of them failed.
+	FirstTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=first_time,json=firstTime,proto3" json:"first_time,omitempty"`
+	// When the last of them failed.
+	LastTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=last_time,json=lastTime,proto3" json:"last_time,omitempty"`
+	// How the last one ended: `failed_model`, `failed_parse`, `truncated` or `refused`; `unanswered` where callers hung up
+	// before a time limit.
+	Status        string `protobuf:"bytes,7,opt,name=status,proto3" json:"status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ModelOutage) Reset() {
+	*x = ModelOutage{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ModelOutage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ModelOutage) ProtoMessage() {}
+
+func (x *ModelOutage) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ModelOutage.ProtoReflect.Descriptor instead.
+func (*ModelOutage) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ModelOutage) GetPurpose() string {
+	if x != nil {
+		return x.Purpose
+	}
+	return ""
+}
+
+func (x *ModelOutage) GetProvider() string {
+	if x != nil {
+		return x.Provider
+	}
+	return ""
+}
+
+func (x *ModelOutage) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *ModelOutage) GetFailedCount() int64 {
+	if x != nil {
+		return x.FailedCount
+	}
+	return 0
+}
+
+func (x *ModelOutage) GetFirstTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FirstTime
+	}
+	return nil
+}
+
+func (x *ModelOutage) GetLastTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastTime
+	}
+	return nil
+}
+
+func (x *ModelOutage) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
 // The embedding model by which memories are found, and how much it counts in one project. This is measured in the
 // project: each of up to 150 memories is cut in two, and its first half has to find its second half among those of all.
 type MemoryEmbedding struct {
@@ -1337,7 +1448,7 @@ type MemoryEmbedding struct {
 
 func (x *MemoryEmbedding) Reset() {
 	*x = MemoryEmbedding{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1349,7 +1460,7 @@ func (x *MemoryEmbedding) String() string {
 func (*MemoryEmbedding) ProtoMessage() {}
 
 func (x *MemoryEmbedding) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1362,7 +1473,7 @@ func (x *MemoryEmbedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryEmbedding.ProtoReflect.Descriptor instead.
 func (*MemoryEmbedding) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{11}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *MemoryEmbedding) GetModel() string {
@@ -1442,7 +1553,7 @@ type Spend struct {
 
 func (x *Spend) Reset() {
 	*x = Spend{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1454,7 +1565,7 @@ func (x *Spend) String() string {
 func (*Spend) ProtoMessage() {}
 
 func (x *Spend) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1467,7 +1578,7 @@ func (x *Spend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spend.ProtoReflect.Descriptor instead.
 func (*Spend) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{12}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Spend) GetDay() string {
@@ -1591,7 +1702,7 @@ type SpendCap struct {
 
 func (x *SpendCap) Reset() {
 	*x = SpendCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1603,7 +1714,7 @@ func (x *SpendCap) String() string {
 func (*SpendCap) ProtoMessage() {}
 
 func (x *SpendCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1616,7 +1727,7 @@ func (x *SpendCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpendCap.ProtoReflect.Descriptor instead.
 func (*SpendCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{13}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SpendCap) GetLevel() SpendLevel {
@@ -1728,7 +1839,7 @@ type Policy struct {
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1740,7 +1851,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1753,7 +1864,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{14}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Policy) GetRetention() *RetentionPolicy {
@@ -1799,7 +1910,7 @@ type RetentionPolicy struct {
 
 func (x *RetentionPolicy) Reset() {
 	*x = RetentionPolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1811,7 +1922,7 @@ func (x *RetentionPolicy) String() string {
 func (*RetentionPolicy) ProtoMessage() {}
 
 func (x *RetentionPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1824,7 +1935,7 @@ func (x *RetentionPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetentionPolicy.ProtoReflect.Descriptor instead.
 func (*RetentionPolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{15}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RetentionPolicy) GetSpendDays() int32 {
@@ -1884,7 +1995,7 @@ type PolicyCap struct {
 
 func (x *PolicyCap) Reset() {
 	*x = PolicyCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1896,7 +2007,7 @@ func (x *PolicyCap) String() string {
 func (*PolicyCap) ProtoMessage() {}
 
 func (x *PolicyCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1909,7 +2020,7 @@ func (x *PolicyCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyCap.ProtoReflect.Descriptor instead.
 func (*PolicyCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{16}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PolicyCap) GetPurpose() string {
@@ -1947,7 +2058,7 @@ type AdvicePolicy struct {
 
 func (x *AdvicePolicy) Reset() {
 	*x = AdvicePolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1959,7 +2070,7 @@ func (x *AdvicePolicy) String() string {
 func (*AdvicePolicy) ProtoMessage() {}
 
 func (x *AdvicePolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1972,7 +2083,7 @@ func (x *AdvicePolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdvicePolicy.ProtoReflect.Descriptor instead.
 func (*AdvicePolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{17}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *AdvicePolicy) GetOff() []AdviceKind {
@@ -2006,7 +2117,7 @@ type StoredPolicy struct {
 
 func (x *StoredPolicy) Reset() {
 	*x = StoredPolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2018,7 +2129,7 @@ func (x *StoredPolicy) String() string {
 func (*StoredPolicy) ProtoMessage() {}
 
 func (x *StoredPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2031,7 +2142,7 @@ func (x *StoredPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoredPolicy.ProtoReflect.Descriptor instead.
 func (*StoredPolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{18}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *StoredPolicy) GetPolicy() *Policy {
@@ -2075,7 +2186,7 @@ type GetPolicyRequest struct {
 
 func (x *GetPolicyRequest) Reset() {
 	*x = GetPolicyRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2087,7 +2198,7 @@ func (x *GetPolicyRequest) String() string {
 func (*GetPolicyRequest) ProtoMessage() {}
 
 func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2100,7 +2211,7 @@ func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*GetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{19}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetPolicyRequest) GetTenantId() string {
@@ -2139,7 +2250,7 @@ type GetPolicyResponse struct {
 
 func (x *GetPolicyResponse) Reset() {
 	*x = GetPolicyResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2151,7 +2262,7 @@ func (x *GetPolicyResponse) String() string {
 func (*GetPolicyResponse) ProtoMessage() {}
 
 func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2164,7 +2275,7 @@ func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*GetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{20}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetPolicyResponse) GetTenantId() string {
@@ -2232,7 +2343,7 @@ type SetPolicyRequest struct {
 
 func (x *SetPolicyRequest) Reset() {
 	*x = SetPolicyRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2244,7 +2355,7 @@ func (x *SetPolicyRequest) String() string {
 func (*SetPolicyRequest) ProtoMessage() {}
 
 func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2257,7 +2368,7 @@ func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*SetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{21}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SetPolicyRequest) GetTenantId() string {
@@ -2313,7 +2424,7 @@ type SetPolicyResponse struct {
 
 func (x *SetPolicyResponse) Reset() {
 	*x = SetPolicyResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2325,7 +2436,7 @@ func (x *SetPolicyResponse) String() string {
 func (*SetPolicyResponse) ProtoMessage() {}
 
 func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2338,7 +2449,7 @@ func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*SetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{22}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SetPolicyResponse) GetStored() *StoredPolicy {
@@ -2372,7 +2483,7 @@ type EraseRequest struct {
 
 func (x *EraseRequest) Reset() {
 	*x = EraseRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2384,7 +2495,7 @@ func (x *EraseRequest) String() string {
 func (*EraseRequest) ProtoMessage() {}
 
 func (x *EraseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2397,7 +2508,7 @@ func (x *EraseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseRequest.ProtoReflect.Descriptor instead.
 func (*EraseRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{23}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *EraseRequest) GetTenantId() string {
@@ -2498,7 +2609,7 @@ type EraseResponse struct {
 
 func (x *EraseResponse) Reset() {
 	*x = EraseResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2510,7 +2621,7 @@ func (x *EraseResponse) String() string {
 func (*EraseResponse) ProtoMessage() {}
 
 func (x *EraseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2523,7 +2634,7 @@ func (x *EraseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseResponse.ProtoReflect.Descriptor instead.
 func (*EraseResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{24}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *EraseResponse) GetCounts() map[string]int64 {
@@ -2557,7 +2668,7 @@ type ListTombstonesRequest struct {
 
 func (x *ListTombstonesRequest) Reset() {
 	*x = ListTombstonesRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[25]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2569,7 +2680,7 @@ func (x *ListTombstonesRequest) String() string {
 func (*ListTombstonesRequest) ProtoMessage() {}
 
 func (x *ListTombstonesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[25]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2582,7 +2693,7 @@ func (x *ListTombstonesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTombstonesRequest.ProtoReflect.Descriptor instead.
 func (*ListTombstonesRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{25}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListTombstonesRequest) GetTenantId() string {
@@ -2626,7 +2737,7 @@ type ListTombstonesResponse struct {
 
 func (x *ListTombstonesResponse) Reset() {
 	*x = ListTombstonesResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[26]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2638,7 +2749,7 @@ func (x *ListTombstonesResponse) String() string {
 func (*ListTombstonesResponse) ProtoMessage() {}
 
 func (x *ListTombstonesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[26]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2651,7 +2762,7 @@ func (x *ListTombstonesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTombstonesResponse.ProtoReflect.Descriptor instead.
 func (*ListTombstonesResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{26}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListTombstonesResponse) GetTombstones() []*Tombstone {
@@ -2683,7 +2794,7 @@ type Tombstone struct {
 
 func (x *Tombstone) Reset() {
 	*x = Tombstone{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[27]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2695,7 +2806,7 @@ func (x *Tombstone) String() string {
 func (*Tombstone) ProtoMessage() {}
 
 func (x *Tombstone) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[27]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2708,7 +2819,7 @@ func (x *Tombstone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tombstone.ProtoReflect.Descriptor instead.
 func (*Tombstone) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{27}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Tombstone) GetKind() string {
@@ -2742,7 +2853,7 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\x12.\n" +
 	"\x13with_advice_changes\x18\x03 \x01(\bR\x11withAdviceChanges\x12#\n" +
-	"\rwith_findings\x18\x04 \x01(\bR\fwithFindings\"\xb6\t\n" +
+	"\rwith_findings\x18\x04 \x01(\bR\fwithFindings\"\xf7\t\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1b\n" +
 	"\ttenant_id\x18\x02 \x01(\tR\btenantId\x12\x1d\n" +
@@ -2769,7 +2880,8 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\atraffic\x18\x14 \x01(\v2\x16.sidemirror.v1.TrafficR\atraffic\x12E\n" +
 	"\x0frefused_callers\x18\x15 \x03(\v2\x1c.sidemirror.v1.RefusedCallerR\x0erefusedCallers\x12<\n" +
 	"\rrefusing_caps\x18\x16 \x03(\v2\x17.sidemirror.v1.SpendCapR\frefusingCaps\x122\n" +
-	"\bfindings\x18\x17 \x03(\v2\x16.sidemirror.v1.FindingR\bfindings\x1a9\n" +
+	"\bfindings\x18\x17 \x03(\v2\x16.sidemirror.v1.FindingR\bfindings\x12?\n" +
+	"\rmodel_outages\x18\x18 \x03(\v2\x1a.sidemirror.v1.ModelOutageR\fmodelOutages\x1a9\n" +
 	"\vLimitsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x9f\x01\n" +
@@ -2837,7 +2949,16 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x14\n" +
 	"\x05model\x18\x03 \x01(\tR\x05model\x12\x1c\n" +
 	"\tavailable\x18\x04 \x01(\bR\tavailable\x12#\n" +
-	"\rprice_unknown\x18\x05 \x01(\bR\fpriceUnknown\"\x9b\x01\n" +
+	"\rprice_unknown\x18\x05 \x01(\bR\fpriceUnknown\"\x88\x02\n" +
+	"\vModelOutage\x12\x18\n" +
+	"\apurpose\x18\x01 \x01(\tR\apurpose\x12\x1a\n" +
+	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x14\n" +
+	"\x05model\x18\x03 \x01(\tR\x05model\x12!\n" +
+	"\ffailed_count\x18\x04 \x01(\x03R\vfailedCount\x129\n" +
+	"\n" +
+	"first_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tfirstTime\x127\n" +
+	"\tlast_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\x12\x16\n" +
+	"\x06status\x18\a \x01(\tR\x06status\"\x9b\x01\n" +
 	"\x0fMemoryEmbedding\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x12\x16\n" +
 	"\x06weight\x18\x02 \x01(\x01R\x06weight\x12\x12\n" +
@@ -3018,7 +3139,7 @@ func file_sidemirror_v1_sidecar_proto_rawDescGZIP() []byte {
 }
 
 var file_sidemirror_v1_sidecar_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_sidemirror_v1_sidecar_proto_goTypes = []any{
 	(SpendLevel)(0),                // 0: sidemirror.v1.SpendLevel
 	(SpendCapOwner)(0),             // 1: sidemirror.v1.SpendCapOwner
@@ -3035,94 +3156,98 @@ var file_sidemirror_v1_sidecar_proto_goTypes = []any{
 	(*StoreInfo)(nil),              // 12: sidemirror.v1.StoreInfo
 	(*StoreClock)(nil),             // 13: sidemirror.v1.StoreClock
 	(*ModelInfo)(nil),              // 14: sidemirror.v1.ModelInfo
-	(*MemoryEmbedding)(nil),        // 15: sidemirror.v1.MemoryEmbedding
-	(*Spend)(nil),                  // 16: sidemirror.v1.Spend
-	(*SpendCap)(nil),               // 17: sidemirror.v1.SpendCap
-	(*Policy)(nil),                 // 18: sidemirror.v1.Policy
-	(*RetentionPolicy)(nil),        // 19: sidemirror.v1.RetentionPolicy
-	(*PolicyCap)(nil),              // 20: sidemirror.v1.PolicyCap
-	(*AdvicePolicy)(nil),           // 21: sidemirror.v1.AdvicePolicy
-	(*StoredPolicy)(nil),           // 22: sidemirror.v1.StoredPolicy
-	(*GetPolicyRequest)(nil),       // 23: sidemirror.v1.GetPolicyRequest
-	(*GetPolicyResponse)(nil),      // 24: sidemirror.v1.GetPolicyResponse
-	(*SetPolicyRequest)(nil),       // 25: sidemirror.v1.SetPolicyRequest
-	(*SetPolicyResponse)(nil),      // 26: sidemirror.v1.SetPolicyResponse
-	(*EraseRequest)(nil),           // 27: sidemirror.v1.EraseRequest
-	(*EraseResponse)(nil),          // 28: sidemirror.v1.EraseResponse
-	(*ListTombstonesRequest)(nil),  // 29: sidemirror.v1.ListTombstonesRequest
-	(*ListTombstonesResponse)(nil), // 30: sidemirror.v1.ListTombstonesResponse
-	(*Tombstone)(nil),              // 31: sidemirror.v1.Tombstone
-	nil,                            // 32: sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	nil,                            // 33: sidemirror.v1.EraseResponse.CountsEntry
-	(*ThinkingConfig)(nil),         // 34: sidemirror.v1.ThinkingConfig
-	(*TurnBudget)(nil),             // 35: sidemirror.v1.TurnBudget
-	(*timestamppb.Timestamp)(nil),  // 36: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 37: google.protobuf.Duration
+	(*ModelOutage)(nil),            // 15: sidemirror.v1.ModelOutage
+	(*MemoryEmbedding)(nil),        // 16: sidemirror.v1.MemoryEmbedding
+	(*Spend)(nil),                  // 17: sidemirror.v1.Spend
+	(*SpendCap)(nil),               // 18: sidemirror.v1.SpendCap
+	(*Policy)(nil),                 // 19: sidemirror.v1.Policy
+	(*RetentionPolicy)(nil),        // 20: sidemirror.v1.RetentionPolicy
+	(*PolicyCap)(nil),              // 21: sidemirror.v1.PolicyCap
+	(*AdvicePolicy)(nil),           // 22: sidemirror.v1.AdvicePolicy
+	(*StoredPolicy)(nil),           // 23: sidemirror.v1.StoredPolicy
+	(*GetPolicyRequest)(nil),       // 24: sidemirror.v1.GetPolicyRequest
+	(*GetPolicyResponse)(nil),      // 25: sidemirror.v1.GetPolicyResponse
+	(*SetPolicyRequest)(nil),       // 26: sidemirror.v1.SetPolicyRequest
+	(*SetPolicyResponse)(nil),      // 27: sidemirror.v1.SetPolicyResponse
+	(*EraseRequest)(nil),           // 28: sidemirror.v1.EraseRequest
+	(*EraseResponse)(nil),          // 29: sidemirror.v1.EraseResponse
+	(*ListTombstonesRequest)(nil),  // 30: sidemirror.v1.ListTombstonesRequest
+	(*ListTombstonesResponse)(nil), // 31: sidemirror.v1.ListTombstonesResponse
+	(*Tombstone)(nil),              // 32: sidemirror.v1.Tombstone
+	nil,                            // 33: sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	nil,                            // 34: sidemirror.v1.EraseResponse.CountsEntry
+	(*ThinkingConfig)(nil),         // 35: sidemirror.v1.ThinkingConfig
+	(*TurnBudget)(nil),             // 36: sidemirror.v1.TurnBudget
+	(*timestamppb.Timestamp)(nil),  // 37: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 38: google.protobuf.Duration
 }
 var file_sidemirror_v1_sidecar_proto_depIdxs = []int32{
 	12, // 0: sidemirror.v1.GetServerInfoResponse.stores:type_name -> sidemirror.v1.StoreInfo
 	14, // 1: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
-	34, // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
-	35, // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
-	32, // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	16, // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
-	17, // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
+	35, // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
+	36, // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
+	33, // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	17, // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
+	18, // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
 	13, // 7: sidemirror.v1.GetServerInfoResponse.store_clock:type_name -> sidemirror.v1.StoreClock
-	15, // 8: sidemirror.v1.GetServerInfoResponse.memory_embedding:type_name -> sidemirror.v1.MemoryEmbedding
+	16, // 8: sidemirror.v1.GetServerInfoResponse.memory_embedding:type_name -> sidemirror.v1.MemoryEmbedding
 	11, // 9: sidemirror.v1.GetServerInfoResponse.backlog:type_name -> sidemirror.v1.Backlog
 	10, // 10: sidemirror.v1.GetServerInfoResponse.advice_changes:type_name -> sidemirror.v1.AdviceChange
-	36, // 11: sidemirror.v1.GetServerInfoResponse.server_time:type_name -> google.protobuf.Timestamp
+	37, // 11: sidemirror.v1.GetServerInfoResponse.server_time:type_name -> google.protobuf.Timestamp
 	8,  // 12: sidemirror.v1.GetServerInfoResponse.traffic:type_name -> sidemirror.v1.Traffic
 	7,  // 13: sidemirror.v1.GetServerInfoResponse.refused_callers:type_name -> sidemirror.v1.RefusedCaller
-	17, // 14: sidemirror.v1.GetServerInfoResponse.refusing_caps:type_name -> sidemirror.v1.SpendCap
+	18, // 14: sidemirror.v1.GetServerInfoResponse.refusing_caps:type_name -> sidemirror.v1.SpendCap
 	6,  // 15: sidemirror.v1.GetServerInfoResponse.findings:type_name -> sidemirror.v1.Finding
-	36, // 16: sidemirror.v1.Finding.last_time:type_name -> google.protobuf.Timestamp
-	36, // 17: sidemirror.v1.RefusedCaller.first_time:type_name -> google.protobuf.Timestamp
-	36, // 18: sidemirror.v1.RefusedCaller.last_time:type_name -> google.protobuf.Timestamp
-	37, // 19: sidemirror.v1.Traffic.period:type_name -> google.protobuf.Duration
-	9,  // 20: sidemirror.v1.Traffic.callers:type_name -> sidemirror.v1.Sender
-	9,  // 21: sidemirror.v1.Traffic.sessions:type_name -> sidemirror.v1.Sender
-	9,  // 22: sidemirror.v1.Traffic.held_back:type_name -> sidemirror.v1.Sender
-	37, // 23: sidemirror.v1.Sender.waited:type_name -> google.protobuf.Duration
-	36, // 24: sidemirror.v1.AdviceChange.time:type_name -> google.protobuf.Timestamp
-	2,  // 25: sidemirror.v1.AdviceChange.level:type_name -> sidemirror.v1.PolicyLevel
-	21, // 26: sidemirror.v1.AdviceChange.before:type_name -> sidemirror.v1.AdvicePolicy
-	21, // 27: sidemirror.v1.AdviceChange.after:type_name -> sidemirror.v1.AdvicePolicy
-	37, // 28: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
-	0,  // 29: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
-	36, // 30: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
-	1,  // 31: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
-	19, // 32: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
-	20, // 33: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
-	21, // 34: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
-	3,  // 35: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
-	18, // 36: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
-	36, // 37: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
-	22, // 38: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
-	22, // 39: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
-	18, // 40: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
-	2,  // 41: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
-	18, // 42: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
-	22, // 43: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
-	33, // 44: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
-	36, // 45: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
-	31, // 46: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
-	36, // 47: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
-	4,  // 48: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
-	27, // 49: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
-	29, // 50: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
-	23, // 51: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
-	25, // 52: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
-	5,  // 53: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
-	28, // 54: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
-	30, // 55: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
-	24, // 56: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
-	26, // 57: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
-	53, // [53:58] is the sub-list for method output_type
-	48, // [48:53] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	15, // 16: sidemirror.v1.GetServerInfoResponse.model_outages:type_name -> sidemirror.v1.ModelOutage
+	37, // 17: sidemirror.v1.Finding.last_time:type_name -> google.protobuf.Timestamp
+	37, // 18: sidemirror.v1.RefusedCaller.first_time:type_name -> google.protobuf.Timestamp
+	37, // 19: sidemirror.v1.RefusedCaller.last_time:type_name -> google.protobuf.Timestamp
+	38, // 20: sidemirror.v1.Traffic.period:type_name -> google.protobuf.Duration
+	9,  // 21: sidemirror.v1.Traffic.callers:type_name -> sidemirror.v1.Sender
+	9,  // 22: sidemirror.v1.Traffic.sessions:type_name -> sidemirror.v1.Sender
+	9,  // 23: sidemirror.v1.Traffic.held_back:type_name -> sidemirror.v1.Sender
+	38, // 24: sidemirror.v1.Sender.waited:type_name -> google.protobuf.Duration
+	37, // 25: sidemirror.v1.AdviceChange.time:type_name -> google.protobuf.Timestamp
+	2,  // 26: sidemirror.v1.AdviceChange.level:type_name -> sidemirror.v1.PolicyLevel
+	22, // 27: sidemirror.v1.AdviceChange.before:type_name -> sidemirror.v1.AdvicePolicy
+	22, // 28: sidemirror.v1.AdviceChange.after:type_name -> sidemirror.v1.AdvicePolicy
+	38, // 29: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
+	37, // 30: sidemirror.v1.ModelOutage.first_time:type_name -> google.protobuf.Timestamp
+	37, // 31: sidemirror.v1.ModelOutage.last_time:type_name -> google.protobuf.Timestamp
+	0,  // 32: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
+	37, // 33: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
+	1,  // 34: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
+	20, // 35: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
+	21, // 36: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
+	22, // 37: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
+	3,  // 38: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
+	19, // 39: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
+	37, // 40: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
+	23, // 41: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
+	23, // 42: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
+	19, // 43: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
+	2,  // 44: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
+	19, // 45: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
+	23, // 46: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
+	34, // 47: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
+	37, // 48: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
+	32, // 49: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
+	37, // 50: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
+	4,  // 51: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
+	28, // 52: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
+	30, // 53: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
+	24, // 54: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
+	26, // 55: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
+	5,  // 56: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
+	29, // 57: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
+	31, // 58: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
+	25, // 59: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
+	27, // 60: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
+	56, // [56:61] is the sub-list for method output_type
+	51, // [51:56] is the sub-list for method input_type
+	51, // [51:51] is the sub-list for extension type_name
+	51, // [51:51] is the sub-list for extension extendee
+	0,  // [0:51] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_sidecar_proto_init() }
@@ -3132,11 +3257,11 @@ func file_sidemirror_v1_sidecar_proto_init() {
 	}
 	file_sidemirror_v1_thinking_proto_init()
 	file_sidemirror_v1_sidecar_proto_msgTypes[4].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[13].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[15].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[14].OneofWrappers = []any{}
 	file_sidemirror_v1_sidecar_proto_msgTypes[16].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[21].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[23].OneofWrappers = []any{
+	file_sidemirror_v1_sidecar_proto_msgTypes[17].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[22].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[24].OneofWrappers = []any{
 		(*EraseRequest_TurnId)(nil),
 		(*EraseRequest_SessionId)(nil),
 		(*EraseRequest_SubjectId)(nil),
@@ -3147,7 +3272,7 @@ func file_sidemirror_v1_sidecar_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_sidecar_proto_rawDesc), len(file_sidemirror_v1_sidecar_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   30,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

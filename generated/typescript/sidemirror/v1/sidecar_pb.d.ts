@@ -214,6 +214,14 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
    * @generated from field: repeated sidemirror.v1.Finding findings = 23;
    */
   findings: Finding[];
+
+  /**
+   * The models that fail now, by purpose: those whose last question failed, in the order in which they were first asked.
+   * Kept in memory: empty after a start.
+   *
+   * @generated from field: repeated sidemirror.v1.ModelOutage model_outages = 24;
+   */
+  modelOutages: ModelOutage[];
 };
 
 /**
@@ -668,6 +676,69 @@ export declare type ModelInfo = Message<"sidemirror.v1.ModelInfo"> & {
  * Use `create(ModelInfoSchema)` to create a new message.
  */
 export declare const ModelInfoSchema: GenMessage<ModelInfo>;
+
+/**
+ * Questions of one purpose that a model failed one after the other, of any tenant, since it answered last.
+ *
+ * @generated from message sidemirror.v1.ModelOutage
+ */
+export declare type ModelOutage = Message<"sidemirror.v1.ModelOutage"> & {
+  /**
+   * The purpose, such as `mid_turn_reflection`; `memory_embedding` too.
+   *
+   * @generated from field: string purpose = 1;
+   */
+  purpose: string;
+
+  /**
+   * The provider.
+   *
+   * @generated from field: string provider = 2;
+   */
+  provider: string;
+
+  /**
+   * The provider's name of the model.
+   *
+   * @generated from field: string model = 3;
+   */
+  model: string;
+
+  /**
+   * How many questions failed in a row.
+   *
+   * @generated from field: int64 failed_count = 4;
+   */
+  failedCount: bigint;
+
+  /**
+   * When the first of them failed.
+   *
+   * @generated from field: google.protobuf.Timestamp first_time = 5;
+   */
+  firstTime?: Timestamp | undefined;
+
+  /**
+   * When the last of them failed.
+   *
+   * @generated from field: google.protobuf.Timestamp last_time = 6;
+   */
+  lastTime?: Timestamp | undefined;
+
+  /**
+   * How the last one ended: `failed_model`, `failed_parse`, `truncated` or `refused`; `unanswered` where callers hung up
+   * before a time limit.
+   *
+   * @generated from field: string status = 7;
+   */
+  status: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.ModelOutage.
+ * Use `create(ModelOutageSchema)` to create a new message.
+ */
+export declare const ModelOutageSchema: GenMessage<ModelOutage>;
 
 /**
  * The embedding model by which memories are found, and how much it counts in one project. This is measured in the

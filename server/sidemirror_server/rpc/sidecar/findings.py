@@ -38,6 +38,7 @@ def findings_of(info: pb.GetServerInfoResponse, address: str = "") -> Iterator[S
     if info.store_clock.doubt:
         found = f"{who} removes nothing: {info.store_clock.doubt}"
         yield SelfFinding("clock", ok=False, found=found, advice="set the clock if it is still wrong, then restart it")
+    yield from _outages(info, begin)
     yield from _unanswered(info, begin)
     yield from _caps(info, begin)
     yield from _refused(info, begin)
@@ -79,6 +80,21 @@ def _stores(info: pb.GetServerInfoResponse, who: str) -> Iterator[SelfFinding]:
             yield SelfFinding("store", ok=False, found=found, advice=advice)
 
 
+# One question may fail by chance. So many in a row do not.
+_IN_A_ROW = 2
+_ASK = "`sidemirror doctor --ask-models` asks each model once"
+
+
+def _outages(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFinding]:
+    """Models that fail now."""
+    for one in info.model_outages:
+        fails = one.failed_count >= _IN_A_ROW
+        count = f"the last {one.failed_count:,} questions" if fails else "the last question"
+        found = f"{begin}{one.model} ({one.provider}) failed {count} for {one.purpose}: {one.status}"
+        advice = f"the log's `model_failed` says why, and {_ASK}"
+        yield SelfFinding("model", ok=not fails, found=found, advice=advice, last_us=one.last_time.ToMicroseconds())
+
+
 # A model is in doubt when so much of a purpose's calls of today, and more than one of several, came to nothing: where
 # SidemirrorModelFails begins, and so that no answer of the early morning hides a model that has been dead since.
 _MUCH_UNANSWERED = 0.2
@@ -99,8 +115,7 @@ def _unanswered(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFind
         ]
         if silent:
             found = f"{found}; that is {', '.join(silent)}"
-        advice = "`sidemirror doctor --ask-models` asks each model once"
-        yield SelfFinding("model", ok=not silent, found=found, advice=advice)
+        yield SelfFinding("model", ok=not silent, found=found, advice=_ASK)
 
 
 def _caps(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFinding]:

@@ -10,6 +10,7 @@ from sidemirror_server.memory.dreams.schedule import KIND as DREAM
 from sidemirror_server.models.caps import CapOwner, whose_spending
 from sidemirror_server.models.ledger import NANO, US_PER_DAY, Level, Spend, day_of
 from sidemirror_server.models.spending import CapState, Spending
+from sidemirror_server.models.telemetry import ModelOutage
 from sidemirror_server.rpc.boundary.access import ANY, Token
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.strangers import Strangers
@@ -109,11 +110,24 @@ async def get_server_info(
         server_time=timestamp(info.own_clock.now_us()),
         traffic=_traffic_to_wire(info.traffic.told(), call.caller),
         refused_callers=_refused_to_wire(info.strangers) if _sees_all(call.caller) else (),
+        model_outages=[_outage_to_wire(one) for one in info.questions.outages()],
     )
     if request.with_findings:
         # By the answer alone: what the caller may not see is in none of them.
         answer.findings.extend(map(finding_to_wire, findings_of(answer)))
     return answer
+
+
+def _outage_to_wire(one: ModelOutage) -> pb.ModelOutage:
+    return pb.ModelOutage(
+        purpose=one.purpose.value,
+        provider=one.provider,
+        model=one.model,
+        failed_count=one.failed_count,
+        first_time=timestamp(one.first_us),
+        last_time=timestamp(one.last_us),
+        status=one.status,
+    )
 
 
 def _sees_all(caller: Token | None) -> bool:

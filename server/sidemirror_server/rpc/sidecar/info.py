@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from sidemirror_server.memory.finding.weighing import Weight
+from sidemirror_server.models.telemetry import Questions
 from sidemirror_server.rpc.boundary.strangers import Strangers
 from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.vocabulary.clock import Clock
@@ -44,9 +45,10 @@ class EmbeddingFacts(msgspec.Struct, frozen=True):
 
 
 class ServerInfo(msgspec.Struct, frozen=True):
-    """The facts for GetServerInfo. `limits`: by the name of the setting. `default_config`: what sessions start with.
-    `own_clock`: this machine's. `traffic`: who sends how much. `strangers`: whose calls are refused. `embedding`: None
-    without such a model. `advice_is_shadow`: advice is kept and not told."""
+    """The facts for GetServerInfo. `limits`: by the name of the setting. `default_config`: what sessions start
+    with. `own_clock`: this machine's. `traffic`: who sends how much. `strangers`: whose calls are refused.
+    `questions`: which models fail. `embedding`: None without such a model. `advice_is_shadow`: advice is kept
+    and not told."""
 
     version: str
     own_scope: Scope
@@ -58,5 +60,6 @@ class ServerInfo(msgspec.Struct, frozen=True):
     own_clock: Clock
     traffic: Traffic
     strangers: Strangers
+    questions: Questions
     embedding: EmbeddingFacts | None = None
     advice_is_shadow: bool = False
