@@ -119,9 +119,9 @@ class _Asked:
         # None while it answers.
         self.outage: ModelOutage | None = None
 
-    def worked(self) -> None:
+    def worked(self, scope: Scope) -> None:
         """It answered."""
-        self._told.worked(self._named)
+        self._told.worked({**whose(scope), **self._named})
         self.outage = None
 
     def failed(self, scope: Scope, status: str, reason: str) -> None:
@@ -156,7 +156,7 @@ class Questions:
         try:
             yield
             status, answered = ResultStatus.OK.value, True
-            asked.worked()
+            asked.worked(scope)
         except ModelFailed as failure:
             # Also a refusal, and what cannot be read, is an answer.
             status, answered = failure.status.value, failure.status in _ANSWERS
