@@ -1,10 +1,13 @@
 """Statements that stay prepared: where no pooler stands between, and for nobody else's rows."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from typing import Any, NoReturn
 
+import asyncpg
 import pytest
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase
+from sidemirror_server.storage.postgres.migrate import StoreConnection
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from tests.conformance.turn_log import ONE, OTHER, everything, start
@@ -50,6 +53,57 @@ async def test_nothing_is_prepared_behind_a_pooler(databases: Databases, name: s
     finally:
         await database.close()
         pooler.remove()
+
+
+def interrupted(monkeypatch: pytest.MonkeyPatch, happens: Callable[[StoreConnection], NoReturn]) -> None:
+    """The next statement that is prepared is at Postgres already when this happens."""
+    prepare = StoreConnection.prepare
+
+    async def cut_off(connection: StoreConnection, statement: str, **named: Any) -> Any:
+        monkeypatch.setattr(StoreConnection, "prepare", prepare)
+        await prepare(connection, statement, **named)
+        happens(connection)
+
+    monkeypatch.setattr(StoreConnection, "prepare", cut_off)
+
+
+async def test_a_statement_whose_preparation_was_cut_off_is_prepared_anew(
+    databases: Databases, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by a time limit, after Postgres has it and before asyncpg knows its types. Seen to fail with a name for each
+    statement that is prepared: DuplicatePreparedStatementError, which ended the sidecar."""
+    database = await PostgresDatabase.open(databases.cluster.url("sidecar", name), connections=1)
+
+    def time_is_up(_: StoreConnection) -> NoReturn:
+        raise asyncpg.QueryCanceledError("canceling statement due to statement timeout")
+
+    interrupted(monkeypatch, time_is_up)
+    try:
+        with pytest.raises(StoreUnavailable):
+            await appended(database, "cut off")
+        assert await appended(database, "after") >= 1
+    finally:
+        await database.close()
+
+
+async def test_a_connection_that_is_closed_while_a_statement_is_prepared(
+    databases: Databases, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when another call finds that the store hangs. Seen to fail with asyncpg's AttributeError, which ended the
+    sidecar."""
+    database = await PostgresDatabase.open(databases.cluster.url("sidecar", name), connections=1)
+
+    def is_closed(connection: StoreConnection) -> NoReturn:
+        connection.terminate()
+        raise AttributeError("'NoneType' object has no attribute '_get_timeout'")
+
+    interrupted(monkeypatch, is_closed)
+    try:
+        with pytest.raises(StoreUnavailable):
+            await appended(database, "cut off")
+        assert await appended(database, "after") == 1
+    finally:
+        await database.close()
 
 
 async def test_a_statement_that_is_gone_is_prepared_no_more(databases: Databases, name: str) -> None:

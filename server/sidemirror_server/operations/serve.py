@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib.metadata
+import logging
 import resource
 import signal
 import sys
@@ -23,6 +24,8 @@ from sidemirror_server.settings import (
     without_effect,
 )
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreInUse, StoreRefused
+
+_log = logging.getLogger(__name__)
 
 # Kind of store → the setting that names it; data_dir names the embedded store.
 _NAMED_BY = {"postgres": "database_url", "redis": "redis_url"}
@@ -51,6 +54,11 @@ def serve(flags: Mapping[str, str]) -> int:
         raise BadSettings(f"{setting} ({PREFIX}{setting.upper()}): the store cannot be used: {reason}") from refusal
     except (CannotListen, SidemirrorError) as error:
         print(f"sidemirror: {error}", file=sys.stderr)
+        return exit_codes.FAILED
+    except ExceptionGroup as failures:
+        # A defect of what runs in the background. A line of the log has no contents, as a traceback on stderr may.
+        for failure in failures.exceptions:
+            _log.error("sidecar_fails", exc_info=failure)
         return exit_codes.FAILED
     return 0
 

@@ -280,6 +280,13 @@ class PostgresDatabase:
             else:
                 self._settle(connection)
             raise
+        except AttributeError as error:
+            # asyncpg's, of a connection that was closed between two messages of one call.
+            was_closed = connection.is_closed()
+            self._connections.discard(connection)
+            if was_closed:
+                raise ConnectionResetError("it was closed while it was used") from error
+            raise
         except BaseException:
             # After a cancellation, a timeout or a lost connection, a statement may still be running.
             self._connections.discard(connection)

@@ -58,8 +58,13 @@ _CODES = {
     "57P05": PostgresFailureKind.AWAY,  # idle session timeout
     "SM001": PostgresFailureKind.UNBOUND,  # raised by migrations/*_role_tenants.sql
 }
-# A statement that was prepared is not there, or has another result since a migration. Another connection helps.
-LOST_STATEMENT = (asyncpg.InvalidSQLStatementNameError, asyncpg.InvalidCachedStatementError)
+# A statement that was prepared is not there, is somebody else's, or has another result since a migration. Another
+# connection helps.
+LOST_STATEMENT = (
+    asyncpg.InvalidSQLStatementNameError,
+    asyncpg.DuplicatePreparedStatementError,
+    asyncpg.InvalidCachedStatementError,
+)
 # Errors of the driver, of the network and of our time limits.
 _AWAY = (
     asyncpg.InterfaceError,

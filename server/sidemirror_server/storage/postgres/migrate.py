@@ -8,6 +8,7 @@ The database records each migration with its checksum and this line. `serve` onl
 """
 
 import contextlib
+import itertools
 import re
 import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -87,6 +88,8 @@ class StoreConnection(asyncpg.Connection):  # type: ignore[misc]  # asyncpg has 
         super().__init__(*given, **named)
         self.keeps_statements = False
         self.prepared: dict[str, Any] = {}
+        # Counts attempts: one that was cut off may have left its name with Postgres.
+        self.names = (f"sidemirror_{number}" for number in itertools.count())
 
 
 class PostgresMigration(Migration, frozen=True):

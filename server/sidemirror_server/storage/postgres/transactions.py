@@ -63,7 +63,7 @@ class Transaction:
         prepared = self._connection.prepared
         if statement not in prepared:
             # Without a name it would be the one that the next statement replaces.
-            prepared[statement] = await self._connection.prepare(statement, name=f"sidemirror_{len(prepared)}")
+            prepared[statement] = await self._connection.prepare(statement, name=next(self._connection.names))
         return prepared[statement]
 
     async def fetch_served(
