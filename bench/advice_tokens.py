@@ -20,9 +20,9 @@ from bench.silence import lesson_of, memory
 from bench.split import Part
 from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, FailedCall, MemoryContext
 from sidemirror_server.memory.finding.fits import ContextTask
-from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.recoveries.moves import Recovery
 from sidemirror_server.memory.recoveries.sentences import said
+from sidemirror_server.memory.recoveries.signed import failure_signature
 from sidemirror_server.trace.event import ToolCalled
 from sidemirror_server.trace.receipts import RECOVERY_ITEM
 from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, FAILURE_ITEMS, Offers, arbitrated
@@ -64,7 +64,7 @@ async def _one(context: MemoryContext, scope: Scope, run: Run, recoveries: Mappi
     start = arbitrated(Offers(memory=fitting.lessons), DEFAULT_ITEMS, AS_DESIGNED.start_tokens, "r")
     met: dict[str, int] = {}
     for step in run.steps:
-        signature = error_signature(step.asked.tool, step.result) if step.failed else ""
+        signature = failure_signature(step.asked, step.result) if step.failed else ""
         sentence = said(recoveries[signature]) if signature in recoveries else None
         if sentence is None or signature in met:
             continue

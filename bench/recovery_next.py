@@ -19,10 +19,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from bench.recovery_runs import Run
-from sidemirror_server.memory.kin.signature import error_signature, tool_of
+from sidemirror_server.memory.kin.signature import tool_of
 from sidemirror_server.memory.recoveries.asked import OTHER_TEXT, Asked
 from sidemirror_server.memory.recoveries.observation import Observation
 from sidemirror_server.memory.recoveries.reviewed_lookups import LOOKUPS, Reads
+from sidemirror_server.memory.recoveries.signed import failure_signature
 from sidemirror_server.vocabulary.bm25 import part, telling
 from sidemirror_server.vocabulary.terms import terms_of
 
@@ -89,7 +90,7 @@ def cases_of(runs: Iterable[Run]) -> list[Case]:
             after = run.steps[at + 1 : at + 1 + _RECOVERED_WITHIN]
             if not step.failed or _exact(after[0].asked) == _exact(step.asked):
                 continue
-            signature = error_signature(step.asked.tool, step.result)
+            signature = failure_signature(step.asked, step.result)
             label, next_label = _exact(step.asked), _exact(after[0].asked)
             recovered = any(not one.failed and one.asked.tool == step.asked.tool for one in after)
             so_far = tuple(term for terms in words[: at + 2] for term in terms)

@@ -21,10 +21,10 @@ from bench.silence import lesson_of, memory
 from bench.split import Part
 from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, FailedCall, MemoryContext
 from sidemirror_server.memory.finding.fits import ContextTask
-from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.recoveries.moves import Recovery, Tally, refutes, reported_in, unchanged_never_worked
 from sidemirror_server.memory.recoveries.observation import Observation
 from sidemirror_server.memory.recoveries.sentences import said, said_of_repeats
+from sidemirror_server.memory.recoveries.signed import failure_signature
 from sidemirror_server.memory.recoveries.starter import dialect_of, starter_for
 from sidemirror_server.models.adapters.rules.mid_turn import mid_turn_answer
 from sidemirror_server.thinking.detectors import Pattern
@@ -67,7 +67,7 @@ def spoken(run: Run, known: Known) -> Iterator[Entry]:
     state = TurnState()
     errors = told = 0
     periodic = False
-    failed = {step.event_id: error_signature(step.asked.tool, step.result) for step in run.steps if step.failed}
+    failed = {step.event_id: failure_signature(step.asked, step.result) for step in run.steps if step.failed}
     last = ""
     for place, event in enumerate(run.events):
         apply(state, place + 1, event.at_us, event)
@@ -100,7 +100,7 @@ async def injected(run: Run, known: Known, context: MemoryContext, scope: Scope)
     met = set[str]()
     looked_up = list[str]()
     for step in run.steps:
-        signature = error_signature(step.asked.tool, step.result) if step.failed else ""
+        signature = failure_signature(step.asked, step.result) if step.failed else ""
         if step.asked.reads and not step.failed:
             looked_up.append(step.asked.label)
         if not signature or signature in met:
@@ -187,7 +187,7 @@ def _repairable(run: Run) -> int:
     worked: dict[str, bool] = {row.failure_id: row.worked for row in run.observations}
     first: dict[str, bool] = {}
     for step in run.steps:
-        signature = error_signature(step.asked.tool, step.result) if step.failed else ""
+        signature = failure_signature(step.asked, step.result) if step.failed else ""
         if signature:
             first.setdefault(signature, worked.get(step.event_id, False))
     return sum(first.values())

@@ -23,8 +23,10 @@ MODULES = [
     *(f"models.adapters.rules.pointing.{name}" for name in POINTING),
     "trace.failure",
     "memory.kin.signature",
+    "memory.kin.given",
     "memory.kin.signature_details",
     "memory.kin.links",
+    "memory.recoveries.signed",
 ]
 PIECES = (
     *(

@@ -69,19 +69,19 @@ async def until_held_back(address: str, name: str) -> None:
             await asyncio.sleep(0.05)
 
 
-async def observed(address: str, token: str = "") -> memory_pb.SignatureRecoveries:
+async def observed(address: str, token: str = "", signature: str = SIGNATURE) -> memory_pb.SignatureRecoveries:
     """What is kept of the failure, as a person sees it."""
-    request = memory_pb.ListRecoveriesRequest(signature=SIGNATURE)
+    request = memory_pb.ListRecoveriesRequest(signature=signature)
     async with channel(address) as connection:
         stub: Stub = ReflectiveMemoryServiceStub(connection)
         found = await stub.ListRecoveries(request, timeout=60, metadata=bearer(token) if token else ())
     return found.signatures[0] if found.signatures else memory_pb.SignatureRecoveries()
 
 
-async def until_observed(address: str, count: int) -> memory_pb.SignatureRecoveries:
+async def until_observed(address: str, count: int, signature: str = SIGNATURE) -> memory_pb.SignatureRecoveries:
     """Waits until there are so many observations, and fails when there are more."""
     async with asyncio.timeout(60):
-        while (found := await observed(address)).observation_count < count:  # noqa: ASYNC110 - asked over the wire
+        while (found := await observed(address, signature=signature)).observation_count < count:  # noqa: ASYNC110 - asked over the wire
             await asyncio.sleep(0.05)
     assert found.observation_count == count
     return found

@@ -84,3 +84,41 @@ def test_in_shadow_mode_nothing_is_shown_as_told() -> None:
     assert told(rows, SHADOW) == []
     (first, *_) = reviewed(SIGNATURE, rows, telling=SHADOW)
     assert (first.silence, first.sentence[:9]) == (SilenceReason.SHADOW, "In 6 of 6")
+
+
+COLUMNS = Move(MoveKind.LOOKED_UP, ("DESCRIBE",))
+FLAG = Move(MoveKind.CHANGED, ("paged",), True, ValueKind.TRUE)
+# A name that is not said.
+UNSAID = Move(MoveKind.CHANGED, ("notify",), True, ValueKind.TRUE)
+
+
+def reasons(rows: list[Observation], telling: Telling = AS_DESIGNED) -> dict[str, str]:
+    return {one.recovery_id: one.reason for one in reviewed(SIGNATURE, rows, telling=telling)}
+
+
+def test_of_two_good_repairs_one_is_told_and_the_other_is_said_to_be_as_good() -> None:
+    """Seen to fail when the starter pack was told, since "nothing else was learned"."""
+    rows = of_dialect([*(row(at, COLUMNS) for at in range(6)), *(row(50 + at) for at in range(5))], MYSQL)
+    other = recovery_id(SIGNATURE, COLUMNS)
+    assert told(rows) == [other]
+    said = reasons(rows)
+    assert said[other].endswith("where 30 % are needed, and 1 other is not clearly worse or better")
+    assert said[OWN] == "it passes the gates, but another move is told, which has more support"
+    decision = decided(count(SIGNATURE, rows), last_failure(SIGNATURE, rows), Advice(), AS_DESIGNED)
+    assert decision.text == "In 6 of 6 earlier tries the call worked after `DESCRIBE`."
+
+
+def test_of_two_good_repairs_that_is_told_which_may_be_said() -> None:
+    rows = [*(row(at, FLAG) for at in range(5)), *(row(50 + at, UNSAID) for at in range(6))]
+    rows = [msgspec.structs.replace(one, label="sql", is_json=True) for one in rows]
+    assert told(rows) == [recovery_id(SIGNATURE, FLAG)]
+    assert reasons(rows)[recovery_id(SIGNATURE, UNSAID)].startswith("it passes the gates, but the name `notify`")
+
+
+def test_the_starter_pack_says_whether_anything_was_tried() -> None:
+    tried = of_dialect([row(at, BLIND) for at in range(6)], MYSQL)
+    (why,) = (one.reason for one in reviewed(SIGNATURE, tried, telling=AS_DESIGNED) if one.is_starter)
+    assert why == "of the starter pack: of what was tried at this failure nothing passes the gates yet"
+    stopped = of_dialect([row(1, Move(MoveKind.STOPPED), worked=False)], MYSQL)
+    (why,) = (one.reason for one in reviewed(SIGNATURE, stopped, telling=AS_DESIGNED) if one.is_starter)
+    assert why == "of the starter pack: nothing else was learned of this failure yet"

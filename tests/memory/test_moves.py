@@ -9,6 +9,7 @@ from sidemirror_server.memory.recoveries.moves import (
     closest_of,
     counted,
     is_silent,
+    recoveries_of,
     recovery_of,
     reported_in,
     unchanged_never_worked,
@@ -77,6 +78,51 @@ def test_another_move_with_few_tries_bars_nothing() -> None:
     assert recovery_of(SIGNATURE, [*rows(*[True] * 5), *rows(*[True] * 4, move=BLIND, start=50)]) is not None
 
 
+COLUMNS = Move(MoveKind.LOOKED_UP, ("DESCRIBE",))
+
+
+@pytest.mark.parametrize(("own", "others"), [(5, 5), (6, 5), (5, 8), (20, 20)])
+def test_of_two_good_repairs_the_better_supported_is_told(own: int, others: int) -> None:
+    """Seen to fail when each barred the other: 6 of 6 has the lower bound .61, and the other one worked in all."""
+    tries = [*rows(*[True] * own), *rows(*[True] * others, move=COLUMNS, start=50)]
+    found = recoveries_of(SIGNATURE, tries)
+    # Of two with as many tries the one that was tried last.
+    assert [one.move for one in found] == ([SHOW_TABLES, COLUMNS] if own > others else [COLUMNS, SHOW_TABLES])
+    assert [one.otherwise for one in found] == [Tally(), Tally()]
+    assert recovery_of(SIGNATURE, tries) == found[0]
+    assert recoveries_of(SIGNATURE, tries[::-1]) == found
+
+
+def test_two_that_are_equal_in_all_have_a_stable_order() -> None:
+    tries = [*(row(at) for at in range(5)), *(row(at, COLUMNS) for at in range(5))]
+    tries = [structs.replace(one, observation_id=str(number)) for number, one in enumerate(tries)]
+    found = recoveries_of(SIGNATURE, tries)
+    assert [one.move for one in found] == sorted(
+        (SHOW_TABLES, COLUMNS), key=lambda move: recovery_id(SIGNATURE, move), reverse=True
+    )
+    assert recoveries_of(SIGNATURE, tries[::-1]) == found
+
+
+def test_a_repair_that_is_clearly_worse_is_no_equal() -> None:
+    """20 of 20 has the lower bound .84, above 12 of 20."""
+    tries = [*rows(*[True] * 12, *[False] * 8), *rows(*[True] * 20, move=COLUMNS, start=50)]
+    assert [one.move for one in recoveries_of(SIGNATURE, tries)] == [COLUMNS]
+
+
+def test_what_may_not_be_told_bars_a_repair_as_before() -> None:
+    for other in (BLIND, Move(MoveKind.OTHER), AGAIN):
+        assert recoveries_of(SIGNATURE, [*rows(*[True] * 9), *rows(*[True] * 9, move=other, start=50)]) == ()
+
+
+def test_of_two_repairs_that_which_fails_after_advice_gives_way() -> None:
+    told = recovery_id(SIGNATURE, COLUMNS)
+    good = [*rows(*[True] * 5), *rows(*[True] * 5, move=COLUMNS, start=50)]
+    after = [row(100 + at, COLUMNS, worked=False, advised=told, followed=True) for at in range(2)]
+    assert [one.move for one in recoveries_of(SIGNATURE, [*good, *after[:1]])] == [SHOW_TABLES, COLUMNS]
+    # What is suspended stands against nothing any more; it did by what it had worked before.
+    assert [one.move for one in recoveries_of(SIGNATURE, [*good, *after])] == [SHOW_TABLES]
+
+
 def test_look_ups_of_which_one_contains_the_other_do_not_bar_each_other() -> None:
     short = rows(*[True] * 12, *[False] * 8)
     long = rows(*[True] * 16, *[False] * 4, move=BOTH, start=50)
@@ -106,12 +152,13 @@ def test_look_ups_of_which_one_contains_the_other_do_not_bar_each_other() -> Non
         (
             Move(MoveKind.CHANGED, ("qty", "units"), True, ValueKind.RENAMED),
             Move(MoveKind.CHANGED, ("qty", "total"), True, ValueKind.RENAMED),
-            False,
+            True,
         ),
     ],
 )
 def test_a_guess_that_was_corrected_does_not_bar_the_change(right: Move, corrected: Move, told: bool) -> None:
-    """Who first set another flag, and then the right one as well, changed more or came from elsewhere."""
+    """Who first set another flag, and then the right one as well, changed more or came from elsewhere. The last are two
+    repairs, of which the better supported is told."""
     both = [*rows(*[True] * 6, move=right), *rows(*[True] * 5, move=corrected, start=50)]
     found = [one for one in (recovery_of(SIGNATURE, both),) if one is not None and one.move == right]
     assert bool(found) is told

@@ -7,6 +7,7 @@ import pytest
 
 from sidemirror_server.memory.recoveries import moves
 from tests.faults.sidecars import connected, running
+from tests.memory.customers import lived_with_all
 from tests.memory.recovering import SENTENCE, UNTOLD, observed, session, until_found, until_observed
 from tests.postgres.databases import Databases
 
@@ -33,3 +34,10 @@ async def test_what_either_saw_is_told_at_both(url: str, tmp_path: Path, monkeyp
             await until_observed(addresses[0], number)
         (move,) = (await observed(other.address)).moves
         assert (move.tries, move.advised_tries, move.advised_worked) == (5, 3, 3)
+
+
+async def test_one_failure_in_six_customers_tasks(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on the embedded store (`tests/wire/test_failures_across_tasks.py`)."""
+    monkeypatch.setattr(moves, "SILENT_FRACTION", 0.0)
+    async with running(tmp_path, database_url=url) as served:
+        await lived_with_all(served.address)

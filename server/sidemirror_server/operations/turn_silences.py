@@ -7,7 +7,8 @@ from typing import Any
 import grpc
 
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.memory.kin.signature import error_signature
+from sidemirror_server.memory.recoveries.asked import asked
+from sidemirror_server.memory.recoveries.signed import failure_signature
 from sidemirror_server.operations.advice_history import advice_changes, shadow_around
 from sidemirror_server.operations.shown import clock_time, in_short, words_of
 from sidemirror_server.operations.shown_texts import FirstWords
@@ -45,8 +46,8 @@ def about_turn(channel: grpc.Channel, record: pb.GetTurnResponse, scope: dict[st
 def _level(entries: Sequence[pb.TurnEntry], plan: pb.TurnPlan) -> str:
     """How deep the turn was to think, and who asked for it."""
     level = words_of(pb.ThinkLevel, plan.config.level)
-    asked = any(one.event.turn_started.config.level for one in entries if one.event.HasField("turn_started"))
-    whose = "as its start asked" if asked else "as its session has it: its start asked for none"
+    is_asked = any(one.event.turn_started.config.level for one in entries if one.event.HasField("turn_started"))
+    whose = "as its start asked" if is_asked else "as its session has it: its start asked for none"
     return f"{level}, {plan.token_budget:,} tokens, {whose}"
 
 
@@ -90,21 +91,22 @@ def at_failures(record: pb.GetTurnResponse, plan: pb.TurnPlan | None) -> Iterato
             for cause in one.directive.caused_by}  # fmt: skip
     silences = {cause: one.directive.silence for one in entries if one.directive.HasField("silence")
                 for cause in one.directive.caused_by}  # fmt: skip
-    tools: dict[str, str] = {}
+    calls: dict[str, pb.ToolCalled] = {}
     first: dict[str, pb.TurnEvent] = {}
     for event in (one.event for one in entries if one.HasField("event")):
         if event.HasField("tool_called"):
-            tools[event.tool_called.call_id] = event.tool_called.name
+            calls[event.tool_called.call_id] = event.tool_called
         error = _error_in(event)
         if error is None:
             continue
         call_id = event.tool_failed.call_id or event.tool_returned.call_id
-        signature = error_signature(tools.get(call_id, ""), error)
+        call = calls.get(call_id, pb.ToolCalled())
+        signature = failure_signature(asked(call.name, call.arguments), error)
         before = first.setdefault(signature, event) if signature else event
         if event.event_id in told:
             continue
         why = _why(event, before, signature, told, silences, plan) or _not_looked_up(record, event)
-        yield f"{clock_time(event.time)}  {in_short(tools.get(call_id, 'tool'))} failed: nothing told, because {why}"
+        yield f"{clock_time(event.time)}  {in_short(call.name or 'tool')} failed: nothing told, because {why}"
         yield f"  recognised by: {in_short(signature) or 'nothing'}"
 
 

@@ -6,11 +6,11 @@ every event, so a call that works is not read until somebody asks what was looke
 
 import msgspec
 
-from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.recoveries.asked import asked
 from sidemirror_server.memory.recoveries.failed import reports_failure
 from sidemirror_server.memory.recoveries.moves import Tally
 from sidemirror_server.memory.recoveries.open_calls import opened, taken
+from sidemirror_server.memory.recoveries.signed import failure_signature
 from sidemirror_server.memory.recoveries.starter import dialect_of
 from sidemirror_server.memory.recoveries.trail import MOST_LOOKED_UP, Failure
 from sidemirror_server.thinking.record import Advised, Directive, Recorded
@@ -75,8 +75,8 @@ class TurnCalls:
         if call is None or call.polling:
             return None
         if is_error or reports_failure(text):
-            signature = error_signature(call.tool, text)
             what = asked(call.tool, call.arguments)
+            signature = failure_signature(what, text)
             dialect = dialect_of(call.tool, text)
             return Failure(call.event_id, signature, what.is_json, what.label, dialect) if signature else None
         self._unread.append(call)

@@ -5,11 +5,15 @@ that returns after its lesson was shown. The name of a missing file or table and
 command does, and so does the program that refused its options. Chosen here; `tests/memory/test_recurrence.py` has the
 precision on recorded failures.
 
+What the call was given is no part of its failure (`given.py`), but for the name of a missing command, module or
+package.
+
 Signatures are stored: their rules may be extended, never changed (`signature_wordings.py`).
 """
 
 import re
 
+from sidemirror_server.memory.kin.given import NOTHING, Given, without_given
 from sidemirror_server.memory.kin.signature_details import narrowed
 from sidemirror_server.memory.kin.signature_wordings import CAUSES, NAMED_CAUSES, SAME_WORDINGS
 from sidemirror_server.trace.failure import ErrorCategory, category_of, ends, masked, telling_line
@@ -30,6 +34,8 @@ _PATTERNS = tuple((re.compile(pattern), cause, category) for cause, category, pa
 *_NAMED, _SYNTAX = _PATTERNS
 _SAME = tuple((re.compile(pattern), f" {words} ", category) for words, category, pattern in SAME_WORDINGS)
 
+_KNOWN = frozenset(cause for cause, *_ in (*CAUSES, *NAMED_CAUSES))
+
 # Masked details, and words that only say that something failed, are no part of a cause.
 _MASKED = re.compile(r"<[a-z]{1,6}>")
 _MOST_TERMS = 12
@@ -38,14 +44,29 @@ _CATEGORIES = tuple(category.value for category in ErrorCategory)
 PASSES_BY_ITSELF = frozenset((ErrorCategory.NETWORK, ErrorCategory.TIMEOUT, ErrorCategory.RATE_LIMIT))
 
 
-def error_signature(tool: str, error_text: str) -> str:
-    """The signature of a failed call of `tool`; empty if the text gives no cause, because it could be any failure."""
+def error_signature(tool: str, error_text: str, given: Given = NOTHING) -> str:
+    """The signature of a failed call of `tool`; empty if the text gives no cause, because it could be any failure.
+    `given`: what the call was given, if that is no part of the failure."""
     text = ends(error_text)
+    category, cause = _cause(tool, text)
+    if given.values:
+        without = _cause(tool, without_given(text, given))
+        # A cause that is known has no words of its text, but for the name of what is missing, which tells it apart.
+        if _name(cause) not in _KNOWN or _name(cause) != _name(without[1]):
+            category, cause = without
+    return f"{tool[:_TOOL_CHARS]}|{category}|{cause[:_CAUSE_CHARS]}" if cause else ""
+
+
+def _name(cause: str) -> str:
+    return cause.split(" ", 1)[0]
+
+
+def _cause(tool: str, text: str) -> tuple[str, str]:
+    """The category and the cause of an error; an empty cause if it gives none."""
     line = telling_line(text).lower()[:_LINE_CHARS]
     if not line:
-        return ""
-    category, cause = _known_cause(line, text.lower()) or _told(line, category_of(text, tool).value)
-    return f"{tool[:_TOOL_CHARS]}|{category}|{cause[:_CAUSE_CHARS]}" if cause else ""
+        return "", ""
+    return _known_cause(line, text.lower()) or _told(line, category_of(text, tool).value)
 
 
 def is_signature(text: str) -> bool:

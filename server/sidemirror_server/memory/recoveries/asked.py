@@ -90,7 +90,7 @@ _KNOWN_PROGRAMS = (
     "sqlite3 ssh stat strings su submit sudo systemctl tac tail tar tee terraform test time touch tr tree true type "
     "umask uname uniq unzip uv vi vim wc wget which while who whoami xargs xxd yarn yum apt apt-get brew zip zsh"
 )
-_PROGRAMS = frozenset(_KNOWN_PROGRAMS.split())
+PROGRAMS = frozenset(_KNOWN_PROGRAMS.split())
 # The label of a text that begins with no program that is known.
 OTHER_TEXT = "<text>"
 
@@ -163,7 +163,7 @@ def _asked(tool: str, arguments: str) -> Asked:
     if verb.lower() in _STATEMENT_VERBS or verb.startswith((".", "\\")):
         return _statement(tool, text, tokens, values, suppresses)
     lookup = _lookup(text)
-    label = lookup.said if lookup else verb if verb in _PROGRAMS else OTHER_TEXT
+    label = lookup.said if lookup else verb if verb in PROGRAMS else OTHER_TEXT
     known = lookup is not None
     return Asked(tool, False, verb, label, text, tokens, (), known, known, suppresses)
 
@@ -181,6 +181,11 @@ def same_intent(failed: Asked, later: Asked) -> bool:
 def only_waits(tool: str) -> bool:
     """Whether a tool's name says that it waits and does nothing else."""
     return _OWN_NAME.split(tool)[-1].lower() in _WAITING
+
+
+def is_of_database(what: Asked) -> bool:
+    """Whether a call's text is a statement, or a command of a database's client such as `.tables`."""
+    return what.verb.lower() in _STATEMENT_VERBS or what.verb.startswith((".", "\\"))
 
 
 def asks_the_sidecar(tool: str) -> bool:

@@ -13,7 +13,7 @@ from sidemirror_server.memory.recoveries.moves import (
     Recovery,
     Tally,
     closest_of,
-    recovery_of,
+    recoveries_of,
     refutes,
     reported_in,
     unchanged_never_worked,
@@ -54,14 +54,19 @@ class FailedAttempt(msgspec.Struct, frozen=True):
 
 
 class Counted(msgspec.Struct, frozen=True):
-    """What the rows of a signature come to. `closest`: what comes closest where there is no recovery. `repeats`: how
-    often the same call worked when it was sent again, if it hardly ever did. `refuted`: look-ups of the starter pack
-    that the rows speak against."""
+    """What the rows of a signature come to. `recoveries`: what may be told, the best supported first. `closest`: what
+    comes closest where there is none. `repeats`: how often the same call worked when it was sent again, if it hardly
+    ever did. `refuted`: look-ups of the starter pack that the rows speak against."""
 
-    recovery: Recovery | None = None
+    recoveries: tuple[Recovery, ...] = ()
     closest: Closest | None = None
     repeats: Tally | None = None
     refuted: frozenset[Move] = frozenset()
+
+    @property
+    def recovery(self) -> Recovery | None:
+        """The best supported one; None if there is none."""
+        return self.recoveries[0] if self.recoveries else None
 
 
 class AdviceDecision(msgspec.Struct, frozen=True):
@@ -83,20 +88,20 @@ def names_nothing(move: Move) -> bool:
 def count(signature: str, rows: Collection[Observation]) -> Counted:
     """What the observations of a signature come to. `rows`: those of one scope."""
     reported = reported_in(rows)
-    recovery = recovery_of(signature, rows, reported)
-    closest = closest_of(signature, reported) if recovery is None else None
+    recoveries = recoveries_of(signature, rows, reported)
+    closest = None if recoveries else closest_of(signature, reported)
     # What was advised may have been followed by a longer look-up, which is a move of its own.
     tried, advised = {row.move for row in rows}, {row.advised for row in rows}
     met = (move for move in starter_moves() if move in tried or recovery_id(signature, move) in advised)
     refuted = frozenset(move for move in met if refutes(signature, move, reported))
-    return Counted(recovery, closest, unchanged_never_worked(reported), refuted)
+    return Counted(recoveries, closest, unchanged_never_worked(reported), refuted)
 
 
 def decided(known: Counted, failed: FailedAttempt, advice: Advice, telling: Telling) -> AdviceDecision:
     """What is told of a failing call, before the draw. `known`: by `count`; `advice`: what the scope is not given."""
     if not advice.gives(AdviceKind.RECOVERIES):
         return AdviceDecision(silence=Silence(SilenceReason.OFF_BY_POLICY))
-    found = _learned(known.recovery, failed) if known.recovery is not None else _starter(known, failed, telling)
+    found = _learned(known.recoveries, failed) if known.recoveries else _starter(known, failed, telling)
     recovery = found.recovery
     if recovery is None or found.silence is not None:
         return found if recovery is not None else AdviceDecision(silence=_why_none(known))
@@ -140,8 +145,14 @@ def is_for(move: Move, failed: FailedAttempt) -> bool:
     return failed.is_json or move.kind not in OF_JSON or is_beside
 
 
-def _learned(recovery: Recovery, failed: FailedAttempt) -> AdviceDecision:
-    """What was learned of a failure, with its sentence."""
+def _learned(recoveries: Sequence[Recovery], failed: FailedAttempt) -> AdviceDecision:
+    """What was learned of a failure: the best supported recovery for which there is something to say."""
+    decisions = [_said(recovery, failed) for recovery in recoveries]
+    return next((one for one in decisions if one.silence is None), decisions[0])
+
+
+def _said(recovery: Recovery, failed: FailedAttempt) -> AdviceDecision:
+    """A recovery with its sentence."""
     sentence = said(recovery, failed.looked_up) if is_for(recovery.move, failed) else None
     if sentence is None or not sentence.text:
         return AdviceDecision(recovery, silence=of_recovery(recovery, SilenceReason.NOTHING_TO_ADD))

@@ -177,8 +177,7 @@ class RecoveryFinder:
     def told_as(self, scope: Scope, signature: str, recovery: str) -> Move | None:
         """The move with this recovery's id, if it is what is told of the signature as far as memory knows."""
         _, known = self._held.get((scope, signature), (0.0, _NOTHING))
-        told = known.recovery
-        return told.move if told is not None and told.recovery_id == recovery else None
+        return next((one.move for one in known.recoveries if one.recovery_id == recovery), None)
 
     async def _known(self, scope: Scope, signature: str) -> Counted:
         """What may be told, from memory where it is known there. A recovery may be told on while it is counted anew.

@@ -5,8 +5,9 @@ count at most `MOST_A_DAY` times a day for a move, so that nobody teaches a move
 have no identity but their own words: all of them together count at most `MOST_AN_HOUR` times an hour.
 
 A move is told when it has enough tries (`FEWEST_TRIES`), when the lower end of Wilson's interval over the last `WINDOW`
-tries without advice is at least `LEAST_RATE`, and when it lies above the rate of every other move that was tried. There
-is no falling back on the category or the tool: that predicts better and advises worse. Each kind of move asks for more
+tries without advice is at least `LEAST_RATE`, and when it lies above the rate of every other move that was tried, but
+for other repairs that pass by themselves: of these the best supported is told (decision 113). There is no falling back
+on the category or the tool: that predicts better and advises worse. Each kind of move asks for more
 (`_missed_of_kind`). Tries after advice can only lower a move; two failures in succession after advice suspend it, until
 tries without advice that came later pass again (decision 046).
 """
@@ -82,9 +83,10 @@ class Recovery(msgspec.Struct, frozen=True):
     """A move that may be told for a signature.
 
     `told`: its tries without advice, and how many worked: all of them, or the last WINDOW if these worked less often by
-    more than chance. `otherwise`: the tries of moves that do not contain it. `low`: what the gate looked at.
-    `pause_ms`: the usual one, for SENT_AGAIN. For WENT_ON, `told` counts the sessions in which the call did not work
-    again as tries, and those that went on with the tool as worked. `from_spans`: it rests on telemetry.
+    more than chance. `otherwise`: the tries of moves that do not contain it; none where another move is as good. `low`:
+    what the gate looked at. `pause_ms`: the usual one, for SENT_AGAIN. For WENT_ON, `told` counts the sessions in which
+    the call did not work again as tries, and those that went on with the tool as worked. `from_spans`: it rests on
+    telemetry.
     """
 
     recovery_id: str
@@ -99,11 +101,13 @@ class Recovery(msgspec.Struct, frozen=True):
 
 class Tries(msgspec.Struct, frozen=True):
     """What the gates look at. `counts`: the rows of a signature that count, oldest first; `by_move`: those of attempts
-    without advice, by their move; `rates`: of the moves with enough tries, the rate over the last WINDOW."""
+    without advice, by their move; `rates`: of the moves with enough tries, the rate over the last WINDOW; `repairs`:
+    those that pass every gate but that on other moves, and are no repetition."""
 
     counts: tuple[Observation, ...]
     by_move: dict[Move, list[Observation]]
     rates: dict[Move, float]
+    repairs: frozenset[Move] = frozenset()
 
 
 class Closest(msgspec.Struct, frozen=True):
@@ -161,8 +165,24 @@ def tries_of(counts: tuple[Observation, ...]) -> Tries:
     for row in counts:
         if not row.advised and row.move.kind not in NO_ATTEMPT:
             by_move.setdefault(row.move, []).append(row)
-    rates = {move: tally_of(of[-WINDOW:]).rate for move, of in by_move.items() if len(of) >= FEWEST_TRIES}
-    return Tries(counts, by_move, rates)
+    # What was suspended stands against nothing by what it had worked before.
+    later = {move: _since_suspended(move, of, counts) for move, of in by_move.items()}
+    rates = {move: tally_of(of[-WINDOW:]).rate for move, of in later.items() if len(of) >= FEWEST_TRIES}
+    tries = Tries(counts, by_move, rates)
+    # Whoever does as well by sending the call again needs no advice: that stands against every repair.
+    repairs = (
+        move
+        for move in rates
+        if move.kind is not MoveKind.SENT_AGAIN and isinstance(_alone(counts[0].signature, move, tries), Recovery)
+    )
+    return msgspec.structs.replace(tries, repairs=frozenset(repairs))
+
+
+def _since_suspended(move: Move, own: list[Observation], counts: Sequence[Observation]) -> list[Observation]:
+    """The tries of a move without advice since it was suspended last. `own`: all of them, at least one."""
+    told = recovery_id(own[0].signature, move)
+    since_us = suspended_until([row for row in counts if row.advised == told and row.followed])
+    return [row for row in own if row.at_us > since_us]
 
 
 def reported_in(rows: Iterable[Observation]) -> Tries:
@@ -171,30 +191,50 @@ def reported_in(rows: Iterable[Observation]) -> Tries:
 
 
 def recovery_of(signature: str, rows: Collection[Observation], reported: Tries | None = None) -> Recovery | None:
-    """What may be told when a call fails with this signature; None if nothing may. `rows`: the observations of one
-    scope, of this signature. `reported`: these by `reported_in`, where they are counted already. What agents reported
-    goes first; what spans tell neither adds to it nor takes away."""
-    return _recovery(signature, reported or reported_in(rows)) or _from_spans(signature, rows)
+    """What may be told when a call fails with this signature; None if nothing may: the first of `recoveries_of`."""
+    return next(iter(recoveries_of(signature, rows, reported)), None)
 
 
-def _from_spans(signature: str, rows: Collection[Observation]) -> Recovery | None:
+def recoveries_of(signature: str, rows: Collection[Observation], reported: Tries | None = None) -> tuple[Recovery, ...]:
+    """What may be told when a call fails with this signature: the best supported one, then those that are not clearly
+    worse. `rows`: the observations of one scope, of this signature. `reported`: these by `reported_in`, where they are
+    counted already. What agents reported goes first; what spans tell neither adds to it nor takes away."""
+    return _recoveries(signature, reported or reported_in(rows)) or _from_spans(signature, rows)
+
+
+def _from_spans(signature: str, rows: Collection[Observation]) -> tuple[Recovery, ...]:
     """What telemetry alone has shown, once conversations corroborate each other (decision 075)."""
     if all(row.where.conversation is None for row in rows):
-        return None
-    found = _recovery(signature, tries_of(heard_in(rows)))
-    if found is None:
-        return None
-    moved = {row.where.conversation for row in rows if row.where.conversation and row.move == found.move}
-    if len(moved) < FEWEST_CONVERSATIONS:
-        return None
-    return msgspec.structs.replace(found, from_spans=True)
+        return ()
+    found = _recoveries(signature, tries_of(heard_in(rows)))
+    return tuple(
+        msgspec.structs.replace(one, from_spans=True)
+        for one in found
+        if len({row.where.conversation for row in rows if row.where.conversation and row.move == one.move})
+        >= FEWEST_CONVERSATIONS
+    )
 
 
-def _recovery(signature: str, tries: Tries) -> Recovery | None:
+def _recoveries(signature: str, tries: Tries) -> tuple[Recovery, ...]:
     tried = (_tried(signature, move, tries) for move in tries.by_move)
     passed = [one for one in tried if isinstance(one, Recovery)]
-    best = max(passed, key=lambda one: (one.low, one.told.tries), default=None)
-    return best or _gone_on(signature, tries.counts)
+
+    def support(one: Recovery) -> tuple[float, int, int, str]:
+        """Of equals the one that was tried last, and then always the same."""
+        return one.low, one.told.tries, tries.by_move[one.move][-1].at_us, one.recovery_id
+
+    passed.sort(key=support, reverse=True)
+    if not passed:
+        return tuple(filter(None, (_gone_on(signature, tries.counts),)))
+    # What lies below the best one's interval is worse by more than chance.
+    equals = [one for one in passed if one is passed[0] or tries.rates[one.move] >= passed[0].low]
+    return tuple(
+        # Without it another one helped as often, and that speaks neither for it nor against it.
+        msgspec.structs.replace(one, otherwise=Tally())
+        if any(is_other(one.move, other.move) for other in equals)
+        else one
+        for one in equals
+    )
 
 
 def missed_by(signature: str, move: Move, tries: Tries) -> MissedGate | None:
@@ -238,6 +278,17 @@ def is_silent(receipt_id: str, recovery: Recovery) -> bool:
 
 def _tried(signature: str, move: Move, tries: Tries) -> Recovery | MissedGate:
     """The move as a recovery, or the first gate that it does not pass."""
+    found = _alone(signature, move, tries)
+    if isinstance(found, MissedGate):
+        return found
+    peers = tries.repairs if move in tries.repairs else frozenset[Move]()
+    others = (rate for other, rate in tries.rates.items() if other not in peers and is_other(move, other))
+    rate = max(others, default=0.0)
+    return MissedGate(Gate.OTHER_MOVE, rate, found.low) if found.low <= rate else found
+
+
+def _alone(signature: str, move: Move, tries: Tries) -> Recovery | MissedGate:
+    """The same, whatever other moves were tried."""
     recovery = recovery_id(signature, move)
     followed = [row for row in tries.counts if row.advised == recovery and row.followed]
     since_us = suspended_until(followed)
@@ -249,8 +300,7 @@ def _tried(signature: str, move: Move, tries: Tries) -> Recovery | MissedGate:
         return MissedGate(Gate.TRIES, FEWEST_TRIES, window.tries)
     both = sorted((*own, *(row for row in followed if row.at_us > since_us)), key=lambda row: row.at_us)
     low = min(window.low, tally_of(both[-WINDOW:]).low)
-    rate = max((rate for other, rate in tries.rates.items() if is_other(move, other)), default=0.0)
-    missed = _missed_of_all(window.low, low, rate) or _missed_of_kind(signature, move, own[-WINDOW:])
+    missed = _missed_of_all(window.low, low) or _missed_of_kind(signature, move, own[-WINDOW:])
     if missed is not None:
         return missed
     every = tally_of(own)
@@ -261,14 +311,12 @@ def _tried(signature: str, move: Move, tries: Tries) -> Recovery | MissedGate:
     return Recovery(recovery, signature, move, told, tally_of(others), low, pause_ms)
 
 
-def _missed_of_all(unadvised: float, low: float, rate: float) -> MissedGate | None:
+def _missed_of_all(unadvised: float, low: float) -> MissedGate | None:
     """The gate that all moves pass. `unadvised`: the lower end of the rate over the last tries without advice; `low`:
-    the lower one of that and the same with those after advice; `rate`: the highest of another move."""
+    the lower one of that and the same with those after advice."""
     if unadvised < LEAST_RATE:
         return MissedGate(Gate.RATE, LEAST_RATE, unadvised)
-    if low < LEAST_RATE:
-        return MissedGate(Gate.ADVISED_RATE, LEAST_RATE, low)
-    return MissedGate(Gate.OTHER_MOVE, rate, low) if low <= rate else None
+    return MissedGate(Gate.ADVISED_RATE, LEAST_RATE, low) if low < LEAST_RATE else None
 
 
 def is_other(move: Move, other: Move) -> bool:

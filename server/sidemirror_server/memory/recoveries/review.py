@@ -171,11 +171,11 @@ def _review(move: Move, of: _Source) -> MoveReview:
         missed = _of_spans(move, of)
     if is_decided and decision is not None and decided_on is not None:
         silence = None if decision.silence is None else SilenceReason(decision.silence.reason)
-        reason = _decided(decision, decided_on, of.failed)
+        reason = _decided(decision, decided_on, of)
     else:
         silence = SilenceReason.SUSPENDED if is_suspended else SilenceReason.GATE
         uncounted = of.seen.get(move, 0) - len(unadvised)
-        reason = _suspended(of, own_id) if is_suspended else _why_not(missed, uncounted, from_spans=of.from_spans)
+        reason = _suspended(of, own_id) if is_suspended else _why_not(move, missed, uncounted, of)
     return MoveReview(
         *(own_id, move, tally_of(unadvised), tally_of(followed), tally_of(unadvised[-WINDOW:]).low, is_suspended),
         sentence=decision.text if is_decided and decision is not None else "",
@@ -187,30 +187,35 @@ def _review(move: Move, of: _Source) -> MoveReview:
     )
 
 
-def _decided(decision: AdviceDecision, recovery: Recovery, failed: FailedAttempt) -> str:
+def _decided(decision: AdviceDecision, recovery: Recovery, of: _Source) -> str:
     """Why the move that passes is told or not."""
     if decision.starter is not None:
-        why = "of the starter pack: nothing else was learned of this failure yet"
+        is_tried = any(other != recovery.move for other in of.tries.by_move)
+        learned = "of what was tried at this failure nothing passes the gates yet"
+        why = f"of the starter pack: {learned if is_tried else 'nothing else was learned of this failure yet'}"
     else:
-        why = f"it passes the gates: {_passed_by(recovery)}"
+        why = f"it passes the gates: {_passed_by(recovery, of.known)}"
     if decision.silence is None:
         return why
     if decision.silence.reason == SilenceReason.SHADOW:
         return f"not told, because the sidecar is in shadow mode; else it would be: {why}"
-    if not is_for(recovery.move, failed):
+    if not is_for(recovery.move, of.failed):
         return "it passes the gates, and is for calls with JSON arguments: the last call that failed had none"
     return f"it passes the gates, but {unsaid(recovery.move) or 'there is nothing to say'}"
 
 
-def _passed_by(recovery: Recovery) -> str:
-    """What the gates have looked at."""
+def _passed_by(recovery: Recovery, known: Counted) -> str:
+    """What the gates have looked at. `known` has what passes them too."""
     if recovery.move.kind is MoveKind.WENT_ON:
         runs = recovery.told
         return f"in {runs.tries} runs nothing worked again, and {runs.worked} of them went on with this tool"
     low, least = f"{100 * recovery.low:.0f} %", f"{100 * LEAST_RATE:.0f} %"
+    others = len(known.recoveries) - 1
+    are = "1 other is" if others == 1 else f"{others} others are"
+    beside = "more often than any other move" if not others else f"{are} not clearly worse or better"
     return (
         f"by its last {WINDOW} tries it works in at least {low} (the lower end of the 95 % interval), where {least} "
-        "are needed, and more often than any other move"
+        f"are needed, and {beside}"
     )
 
 
@@ -233,12 +238,13 @@ def _suspended(of: _Source, own_id: str) -> str:
     return f"{SUSPENDED}, by the tries that count; {more} {'does' if uncounted == 1 else 'do'} not, {_A_DAY}"
 
 
-def _why_not(missed: MissedGate | None, uncounted: int, *, from_spans: bool) -> str:
+def _why_not(move: Move, missed: MissedGate | None, uncounted: int, of: _Source) -> str:
     """Why a move is not told. `uncounted`: how many of its tries the limit of an identity leaves out."""
     if missed is None:
-        return "another move is told, which passes by more"
+        why = unsaid(move) or "another move is told, which has more support"
+        return f"it passes the gates, but {why}"
     if missed.gate == Gate.TRIES and uncounted:
-        anybody = f", and without a token {MOST_AN_HOUR} an hour of all" if from_spans else ""
+        anybody = f", and without a token {MOST_AN_HOUR} an hour of all" if of.from_spans else ""
         return f"{gate_told(missed)}; {uncounted} more do not count, {_A_DAY}{anybody}"
     return gate_told(missed)
 

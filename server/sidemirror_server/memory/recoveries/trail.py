@@ -15,7 +15,7 @@ from functools import partial
 
 import msgspec
 
-from sidemirror_server.memory.kin.signature import PASSES_BY_ITSELF, category_in, error_signature
+from sidemirror_server.memory.kin.signature import PASSES_BY_ITSELF, category_in
 from sidemirror_server.memory.recoveries.asked import Asked, asked, asks_the_sidecar, only_waits, same_intent
 from sidemirror_server.memory.recoveries.changed import FEWEST_VALUE_CHARS, change
 from sidemirror_server.memory.recoveries.failed import reports_failure
@@ -29,6 +29,7 @@ from sidemirror_server.memory.recoveries.observation import (
     observation_id,
 )
 from sidemirror_server.memory.recoveries.open_calls import opened, taken
+from sidemirror_server.memory.recoveries.signed import failure_signature
 from sidemirror_server.memory.recoveries.starter import dialect_of
 from sidemirror_server.trace.event import (
     Event,
@@ -252,7 +253,7 @@ def _ended(trail: Trail, event: Event, call_id: str, text: str, *, failed: bool)
         del trail.looked_up[:-MOST_LOOKED_UP]
     served = _answer(trail, done)
     _remember(trail, text, is_users=False)
-    signature = error_signature(call.asked.tool, text) if failed else ""
+    signature = failure_signature(call.asked, text) if failed else ""
     if not signature or trail.where is None:
         return None
     if len(trail.waiting) >= _MOST_WAITING:

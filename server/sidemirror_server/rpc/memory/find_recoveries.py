@@ -1,10 +1,10 @@
 """FindRecoveries: what repaired a failure like this one before."""
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.recoveries.asked import asked
 from sidemirror_server.memory.recoveries.deciding import FailedAttempt
 from sidemirror_server.memory.recoveries.finding import RecoveryFinder, receipt_id_of
+from sidemirror_server.memory.recoveries.signed import failure_signature
 from sidemirror_server.memory.recoveries.starter import dialect_of
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
@@ -19,7 +19,7 @@ async def find_recoveries(
     what = asked(tool, enter(request.arguments))
     error_text = enter(request.error_text)
     failed = FailedAttempt(
-        error_signature(tool, error_text),
+        failure_signature(what, error_text),
         is_json=what.is_json,
         turn_id=request.turn_id,
         session_id=request.session_id,
