@@ -15,7 +15,7 @@ from sidemirror_server.thinking.levels import ThinkLevel
 from sidemirror_server.thinking.record import Recorded, Reflection, TurnSummary
 from sidemirror_server.thinking.sessions import config_body
 from sidemirror_server.thinking.store import SessionRecord
-from sidemirror_server.trace.event import ToolFailed, TurnFinished
+from sidemirror_server.trace.event import Event, ToolFailed, TurnFinished
 from sidemirror_server.trace.log import TurnHead, TurnStanding
 from sidemirror_server.turns.limits import TurnLimits
 from sidemirror_server.turns.live import LiveTurn
@@ -23,7 +23,7 @@ from sidemirror_server.vocabulary.errors import NotFound, StoreUnavailable, Wron
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus
-from tests.turns.house import PATIENCE_S, SCOPE, SESSION, house
+from tests.turns.house import PATIENCE_S, SCOPE, SESSION, event, house
 
 
 async def test_no_turn_starts_in_a_session_that_is_being_deleted(tmp_path: Path) -> None:
@@ -258,3 +258,50 @@ async def test_of_many_turns_that_are_asked_for_at_once_the_first_go_on_before_t
             assert len(read - {""}) <= 10
             await asyncio.gather(*reading)
         assert len(read - {""}) == len(names)
+
+
+async def test_others_go_on_while_many_events_are_taken_in(tmp_path: Path) -> None:
+    async with house(tmp_path) as own, asyncio.timeout(PATIENCE_S):
+        turn = await own.start("turn")
+        taking = asyncio.create_task(own.conductor.take_in(turn, _failures(500)))
+        others_went_on = 0
+        while not taking.done():
+            await asyncio.sleep(0)
+            others_went_on += 1
+
+        assert len(set(await taking)) == 500
+        assert others_went_on >= 9
+
+
+async def test_no_events_come_between_those_of_one_request(tmp_path: Path) -> None:
+    """The same request again, and the turn's end, wait until all of it is taken in."""
+    async with house(tmp_path) as own, asyncio.timeout(PATIENCE_S):
+        turn = await own.start("turn")
+        end = event("end", TurnFinished())
+        first, again, last = await asyncio.gather(
+            own.conductor.take_in(turn, _failures(200)),
+            own.conductor.take_in(turn, _failures(200)),
+            own.conductor.take_in(turn, [end]),
+        )
+
+        assert again == first
+        assert last[0] > max(first)
+        assert turn.state.event_count == 202
+
+
+async def test_all_events_of_a_request_are_taken_in_although_its_caller_leaves(tmp_path: Path) -> None:
+    """Seen to fail when what is left is dropped."""
+    async with house(tmp_path) as own, asyncio.timeout(PATIENCE_S):
+        turn = await own.start("turn")
+        taking = asyncio.create_task(own.conductor.take_in(turn, _failures(200)))
+        await asyncio.sleep(0)
+        assert 1 < turn.state.event_count < 201
+        taking.cancel()
+        await asyncio.wait([taking])
+
+        assert turn.state.event_count == 201
+        await own.recorder.wait_durable(turn, turn.state.last_sequence)
+
+
+def _failures(number: int) -> list[Event]:
+    return [event(f"e{one}", ToolFailed("", f"gone {one}")) for one in range(number)]
