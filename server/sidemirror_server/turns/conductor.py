@@ -62,7 +62,8 @@ _PAGE_BYTES = 4 * 1024 * 1024
 # How many turns are read back side by side; after a crash all are asked for at once, and the first ones go on long
 # before the last. Chosen here: one waits for the store while another one is folded.
 _READ_BACK = 4
-# How many entries are folded, and how many events taken in, before other calls go on. Chosen here: a millisecond or two.
+# How many entries are folded, and how many events are taken in, before other calls go on. Chosen here: a millisecond
+# or two.
 _FOLDED_AT_ONCE = 100
 _TAKEN_AT_ONCE = 25
 
