@@ -235,7 +235,10 @@ async def measure(agents: int, seconds: float, rounds: int, folder: Path, noises
             "model__input_usd_per_mtok": "2",
             "model__output_usd_per_mtok": "8",
         }
-        async with Process(folder, settings, secrets={"SIDEMIRROR_MODEL__API_KEY": KEY}) as process:
+        # When it starts again it has its bytecode, as in the image.
+        bytecode = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+        given = {"SIDEMIRROR_MODEL__API_KEY": KEY, **bytecode}
+        async with Process(folder, settings, secrets=given) as process:
             return await _measure(process, endpoint, names, f"unix:{socket}", seconds, rounds, noises)
 
 

@@ -4,8 +4,10 @@ import json
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sidemirror_server.memory.recoveries.asked import OTHER_TEXT, asked, same_intent
+from sidemirror_server.memory.recoveries.asked import OTHER_TEXT, asked, look_up_of, same_intent
 from sidemirror_server.memory.recoveries.reviewed_lookups import LOOKUPS
 
 
@@ -265,6 +267,47 @@ def test_what_hides_errors_may_stand_beside_a_statement() -> None:
 def test_a_text_that_is_no_command_is_an_argument(arguments: str) -> None:
     found = asked("tool", arguments)
     assert (found.is_json, found.label) == (True, "tool")
+
+
+_PARTS = st.sampled_from(
+    (
+        *(
+            "cd /srv",
+            " && ",
+            "||",
+            "|",
+            ";",
+            "ls -la",
+            "git status",
+            "FOO=1 ",
+            "sudo ",
+            "head -5",
+            "2>/dev/null",
+            "grep x .",
+        ),
+        *(
+            "SHOW TABLES",
+            "select a from b",
+            ".tables",
+            r"\\dt",
+            "psql -c '\\\\dt'",
+            "sqlite3 shop.db .schema",
+            "```sql\n",
+            "rm",
+        ),
+    )
+)
+
+
+@given(
+    st.sampled_from(("bash", "get_order", "mcp__shop__list_things", "write_file")),
+    st.lists(_PARTS, max_size=8).map("".join),
+    st.sampled_from(("{}", '{{"command": "{}"}}', '{{"query": "{}", "limit": 5}}', '{{"id": "{}"}}')),
+)
+def test_the_look_up_alone_is_what_the_whole_call_has(tool: str, text: str, form: str) -> None:
+    arguments = form.format(text)
+    whole = asked(tool, arguments)
+    assert look_up_of(tool, arguments) == (whole.label if whole.reads else "")
 
 
 def test_a_key_that_is_data_is_not_kept() -> None:

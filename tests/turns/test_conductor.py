@@ -12,17 +12,18 @@ import pytest
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.thinking.levels import ThinkLevel
-from sidemirror_server.thinking.record import Reflection, TurnSummary
+from sidemirror_server.thinking.record import Recorded, Reflection, TurnSummary
 from sidemirror_server.thinking.sessions import config_body
 from sidemirror_server.thinking.store import SessionRecord
-from sidemirror_server.trace.event import ToolFailed, TurnFinished
+from sidemirror_server.trace.event import Event, ToolFailed, TurnFinished
 from sidemirror_server.trace.log import TurnHead, TurnStanding
 from sidemirror_server.turns.limits import TurnLimits
+from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.vocabulary.errors import NotFound, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus
-from tests.turns.house import PATIENCE_S, SCOPE, SESSION, house
+from tests.turns.house import PATIENCE_S, SCOPE, SESSION, event, house
 
 
 async def test_no_turn_starts_in_a_session_that_is_being_deleted(tmp_path: Path) -> None:
@@ -216,3 +217,91 @@ async def test_a_turn_that_is_deleted_while_it_is_read_is_not_found(tmp_path: Pa
         with pytest.raises(NotFound):
             await beside.take_up(SCOPE, TurnId("turn"))
         assert len(beside) == 0
+
+
+async def test_others_go_on_while_a_long_turn_is_read_back(tmp_path: Path) -> None:
+    async with house(tmp_path) as own, asyncio.timeout(PATIENCE_S):
+        turn = await own.start("turn")
+        own.report(turn, *[ToolFailed("", f"gone {number}") for number in range(1_000)])
+        await own.recorder.wait_durable(turn, turn.state.last_sequence)
+        reading = asyncio.create_task(own.beside(TurnLimits()).take_up(SCOPE, TurnId("turn")))
+        others_went_on = 0
+        while not reading.done():
+            await asyncio.sleep(0)
+            others_went_on += 1
+
+        assert (await reading).state.event_count == 1_001
+        assert others_went_on >= 10
+
+
+async def test_of_many_turns_that_are_asked_for_at_once_the_first_go_on_before_the_last_are_read(
+    tmp_path: Path,
+) -> None:
+    async with house(tmp_path) as own, asyncio.timeout(PATIENCE_S):
+        names = [TurnId(f"t{number}") for number in range(20)]
+        for name in names:
+            turn = await own.start(name)
+            own.report(turn, *[ToolFailed("", f"gone {number}") for number in range(500)])
+            await own.recorder.wait_durable(turn, turn.state.last_sequence)
+        beside = own.beside(TurnLimits())
+        read: set[str] = set()
+        restore = LiveTurn.restore
+
+        def restored(turn: LiveTurn, sequence: int, at_us: int, recorded: Recorded, size_bytes: int = 0) -> None:
+            read.add(turn.state.turn_id)
+            restore(turn, sequence, at_us, recorded, size_bytes)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(LiveTurn, "restore", restored)
+            reading = [asyncio.create_task(beside.take_up(SCOPE, name)) for name in names]
+            await asyncio.wait(reading, return_when=asyncio.FIRST_COMPLETED)
+            assert len(read - {""}) <= 10
+            await asyncio.gather(*reading)
+        assert len(read - {""}) == len(names)
+
+
+async def test_others_go_on_while_many_events_are_taken_in(tmp_path: Path) -> None:
+    async with house(tmp_path) as own, asyncio.timeout(PATIENCE_S):
+        turn = await own.start("turn")
+        taking = asyncio.create_task(own.conductor.take_in(turn, _failures(500)))
+        others_went_on = 0
+        while not taking.done():
+            await asyncio.sleep(0)
+            others_went_on += 1
+
+        assert len(set(await taking)) == 500
+        assert others_went_on >= 9
+
+
+async def test_no_events_come_between_those_of_one_request(tmp_path: Path) -> None:
+    """The same request again, and the turn's end, wait until all of it is taken in."""
+    async with house(tmp_path) as own, asyncio.timeout(PATIENCE_S):
+        turn = await own.start("turn")
+        end = event("end", TurnFinished())
+        first, again, last = await asyncio.gather(
+            own.conductor.take_in(turn, _failures(200)),
+            own.conductor.take_in(turn, _failures(200)),
+            own.conductor.take_in(turn, [end]),
+        )
+
+        assert again == first
+        assert last[0] > max(first)
+        assert turn.state.event_count == 202
+
+
+async def test_all_events_of_a_request_are_taken_in_although_its_caller_leaves(tmp_path: Path) -> None:
+    """Seen to fail when what is left is dropped."""
+    async with house(tmp_path) as own, asyncio.timeout(PATIENCE_S):
+        turn = await own.start("turn")
+        taking = asyncio.create_task(own.conductor.take_in(turn, _failures(200)))
+        await asyncio.sleep(0)
+        assert 1 < turn.state.event_count < 201
+        taking.cancel()
+        await asyncio.wait([taking])
+
+        assert turn.state.event_count == 201
+        await own.recorder.wait_durable(turn, turn.state.last_sequence)
+
+
+def _failures(number: int) -> list[Event]:
+    return [event(f"e{one}", ToolFailed("", f"gone {one}")) for one in range(number)]

@@ -99,6 +99,24 @@ async def test_a_flood_waits_and_its_neighbour_does_not(tmp_path: Path) -> None:
     assert neighbour_s < flood_s / 2
 
 
+async def test_others_come_between_any_two_messages_of_an_agent() -> None:
+    """On however many streams it sends them, within its share. Seen to fail when all pass at once."""
+    share = Shares(AgentLimits(agent_bytes_per_second=2**20), SystemClock(), traffic()).of(TOKEN)
+    assert share is not None
+    turns: list[int] = []
+    others = 0
+
+    async def sends() -> None:
+        await share.pace(1, "RunTurn")
+        turns.append(others)
+
+    sending = [asyncio.create_task(sends()) for _ in range(5)]
+    while not all(one.done() for one in sending):
+        others += 1
+        await asyncio.sleep(0)
+    assert len(set(turns)) == 5
+
+
 async def test_a_message_for_which_there_is_no_room_is_refused(tmp_path: Path) -> None:
     """By the limit's name, while another one of its agent waits: the first large message uses up 18 s of the share, and
     by then all streams are read from. Seen to fail when it waits all the same."""
@@ -281,7 +299,8 @@ async def test_batches_that_come_side_by_side_pass_one_after_the_other(monkeypat
         due.append((clock.monotonic_s() + seconds, asyncio.Event()))
         await due[-1][1].wait()
 
-    monkeypatch.setattr("sidemirror_server.rpc.boundary.shares.asyncio", SimpleNamespace(sleep=sleep))
+    own = SimpleNamespace(sleep=sleep, get_running_loop=asyncio.get_running_loop)
+    monkeypatch.setattr("sidemirror_server.rpc.boundary.shares.asyncio", own)
     began_s = clock.monotonic_s()
 
     async def batch() -> None:

@@ -227,11 +227,11 @@ class TraceRecorder:
             batch = events[start : start + _AT_ONCE]
             async with self._recording:
                 try:
-                    self._conductor.report(turn, batch)
+                    await self._conductor.take_in(turn, batch)
                 except LimitReached as error:
                     if error.passes:
                         raise
                     # The turn is full; its end is always taken.
-                    self._conductor.report(turn, events[-1:])
+                    await self._conductor.take_in(turn, events[-1:])
                     return
                 await asyncio.sleep(0)

@@ -6,7 +6,7 @@ every event, so a call that works is not read until somebody asks what was looke
 
 import msgspec
 
-from sidemirror_server.memory.recoveries.asked import asked
+from sidemirror_server.memory.recoveries.asked import asked, look_up_of
 from sidemirror_server.memory.recoveries.failed import reports_failure
 from sidemirror_server.memory.recoveries.moves import Tally
 from sidemirror_server.memory.recoveries.open_calls import opened, taken
@@ -86,8 +86,8 @@ class TurnCalls:
 
     def _read(self) -> None:
         for call in self._unread:
-            what = asked(call.tool, call.arguments)
-            if what.reads and what.label not in self._looked_up:
-                self._looked_up.append(what.label)
+            label = look_up_of(call.tool, call.arguments)
+            if label and label not in self._looked_up:
+                self._looked_up.append(label)
         self._unread.clear()
         del self._looked_up[:-MOST_LOOKED_UP]

@@ -59,6 +59,13 @@ from sidemirror_server.vocabulary.traffic import Sender, Traffic
 # Limits of one read, in entries and bytes, when a turn is loaded from the log.
 _PAGE = 500
 _PAGE_BYTES = 4 * 1024 * 1024
+# How many turns are read back side by side; after a crash all are asked for at once, and the first ones go on long
+# before the last. Chosen here: one waits for the store while another one is folded.
+_READ_BACK = 4
+# How many entries are folded, and how many events are taken in, before other calls go on. Chosen here: a millisecond
+# or two.
+_FOLDED_AT_ONCE = 100
+_TAKEN_AT_ONCE = 25
 
 
 class Conductor:
@@ -99,6 +106,7 @@ class Conductor:
         self._limits = limits
         self._recoveries = recoveries
         self._held = TurnCache()
+        self._reading_back = asyncio.Semaphore(_READ_BACK)
         self._pasts = SessionPasts(self._held, log, sessions, recorder, SessionPast(defaults.config))
         self._naming = Naming(self._held, self._pasts)
         self._endings = Endings(recorder, reflections, critiques, clock, limits.finish_grace_s, teacher)
@@ -230,35 +238,67 @@ class Conductor:
 
         `turn_finished` may only come last. Raises WrongState when the turn is over, LimitReached.
         """
+        fresh = self._fresh(turn, events)
+        self._record_events(turn, fresh)
+        self._submit(turn, fresh)
+        return [turn.seen[event.event_id] for event in events]
+
+    async def take_in(self, turn: LiveTurn, events: Sequence[Event], first: int = 0) -> list[int]:
+        """Records events like `report`, those too that name the turn's session, while other calls go on. `first`: the
+        index of `events[0]` in its request. Raises BadInput, if the session has a name already."""
+        if len(events) <= _TAKEN_AT_ONCE and not turn.taking_in.locked() and not _names_session(events):
+            return self.report(turn, events)
+        async with turn.taking_in:
+            if _names_session(events):
+                return await self._naming.record(turn, events, first, self.report)
+            return await self._report_in_parts(turn, events)
+
+    async def _report_in_parts(self, turn: LiveTurn, events: Sequence[Event]) -> list[int]:
+        fresh = self._fresh(turn, events)
+        done = 0
+        try:
+            while done + _TAKEN_AT_ONCE < len(fresh) and turn.lost is None:
+                self._record_events(turn, fresh[done : done + _TAKEN_AT_ONCE])
+                done += _TAKEN_AT_ONCE
+                await asyncio.sleep(0)
+        finally:
+            if turn.lost is None:  # also for a caller that has left: all are taken, or none
+                self._record_events(turn, fresh[done:])
+                self._submit(turn, fresh)
         if turn.lost is not None:
             raise turn.lost
-        seen = turn.seen
+        return [turn.seen[event.event_id] for event in events]
+
+    def _fresh(self, turn: LiveTurn, events: Sequence[Event]) -> list[Event]:
+        """The events that the turn does not have, which it may take. Raises as `report` does."""
+        if turn.lost is not None:
+            raise turn.lost
         fresh: dict[EventId, Event] = {}
         for event in events:
-            if event.event_id not in seen:
+            if event.event_id not in turn.seen:
                 # Of several events with the same id, the first counts.
                 fresh.setdefault(event.event_id, event)
         if self._traffic is not None:
             self._traffic.events(Sender("", turn.scope, turn.state.session_id), len(events))
         if fresh:
             self._check(turn, fresh)
-            now_us = self._clock.now_us()
-            for event_id, event in fresh.items():
-                seen[event_id] = turn.record(event, now_us)
-                self._react(turn, event, now_us)
-            turn.heard_s = self._clock.monotonic_s()
-            self._held.weigh(turn)
-            self.evictions.make_room()
-            self._recorder.submit(turn, gather=True)
-            turn.wake()
-        return [seen[event.event_id] for event in events]
+        return list(fresh.values())
 
-    async def take_in(self, turn: LiveTurn, events: Sequence[Event], first: int = 0) -> list[int]:
-        """Records events like `report`, those too that name the turn's session. `first`: the index of `events[0]` in
-        its request. Raises BadInput, if the session has a name already."""
-        if any(isinstance(event.what, SessionNamed) for event in events):
-            return await self._naming.record(turn, events, first, self.report)
-        return self.report(turn, events)
+    def _record_events(self, turn: LiveTurn, fresh: Sequence[Event]) -> None:
+        now_us = self._clock.now_us()
+        for event in fresh:
+            turn.seen[event.event_id] = turn.record(event, now_us)
+            self._react(turn, event, now_us)
+
+    def _submit(self, turn: LiveTurn, fresh: Sequence[Event]) -> None:
+        """What was recorded is on its way to the log."""
+        if not fresh:
+            return
+        turn.heard_s = self._clock.monotonic_s()
+        self._held.weigh(turn)
+        self.evictions.make_room()
+        self._recorder.submit(turn, gather=True)
+        turn.wake()
 
     def _check(self, turn: LiveTurn, fresh: dict[EventId, Event]) -> None:
         if not turn.accepts:
@@ -339,15 +379,8 @@ class Conductor:
         if head is None:
             return None
         turn = self._followed(LiveTurn(scope, rewritten=head.rewritten))
-        while True:
-            entries = await self._log.read(scope, turn_id, turn.durable, _PAGE, _PAGE_BYTES)
-            if not entries:
-                break
-            for entry in entries:
-                recorded = recorded_in(entry)
-                turn.restore(entry.sequence, entry.at_us, recorded, len(entry.body))
-                if isinstance(recorded, Event):
-                    turn.seen[recorded.event_id] = entry.sequence
+        async with self._reading_back:
+            await self._read_back(turn, turn_id)
         if turn.durable < head.last_sequence:  # another server has deleted it meanwhile
             return None
         turn.heard_s = self._clock.monotonic_s()
@@ -356,6 +389,17 @@ class Conductor:
         if not turn.over:
             self._endings.restarted(turn)
         return turn
+
+    async def _read_back(self, turn: LiveTurn, turn_id: TurnId) -> None:
+        """Applies the turn's entries in the log, while other calls go on."""
+        while entries := await self._log.read(turn.scope, turn_id, turn.durable, _PAGE, _PAGE_BYTES):
+            for number, entry in enumerate(entries, 1):
+                recorded = recorded_in(entry)
+                turn.restore(entry.sequence, entry.at_us, recorded, len(entry.body))
+                if isinstance(recorded, Event):
+                    turn.seen[recorded.event_id] = entry.sequence
+                if number % _FOLDED_AT_ONCE == 0:
+                    await asyncio.sleep(0)
 
     def _record_start(
         self,
@@ -387,6 +431,10 @@ class Conductor:
             advice = Advised(context, "")
             turn.record(Directive(DirectiveId(new_id(now_us)), now_us, advice, (event.event_id,)), now_us)
         self._recorder.submit(turn)
+
+
+def _names_session(events: Sequence[Event]) -> bool:
+    return any(isinstance(event.what, SessionNamed) for event in events)
 
 
 def _again(turn: LiveTurn, event: Event, started: TurnStarted) -> LiveTurn:

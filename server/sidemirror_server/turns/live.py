@@ -80,6 +80,8 @@ class LiveTurn:
         # What the last of these look-ups found about the failures; for the reflection that waits for it.
         self.about: tuple[tuple[FailedCall, ...], FailureLessons] | None = None
         self.calls: TurnCalls | None = None
+        # Held while many events are taken in, one part after the other: no others may come between them.
+        self.taking_in = asyncio.Lock()
         self.finishing: asyncio.Task[None] | None = None
         self._pending: list[Draft] = []
         # Bytes of the entries that are not durable yet.

@@ -6,6 +6,7 @@ statement may have arguments beside it, such as a limit.
 """
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from hashlib import blake2b
 from typing import Any
@@ -107,7 +108,8 @@ _SUPPRESSED = re.compile(
 )
 _HIDING_FIELD = re.compile(r"(?:ignore|suppress|skip|force|silent|no_verify|no_check)[A-Za-z_]*\Z", re.I)
 _WRITES = re.compile(r">(?!&)|`|\$\(|<\(|\btee\b|\bxargs\b|\n")
-_PIPED = re.compile(r"\|\||&&|[|;&]")
+# It begins with a class of letters, so that a text without them is passed over quickly.
+_PIPED = re.compile(r"[|;&](?:(?<=\|)\||(?<=&)&)?")
 # Programs that only pass on what they read, so that they may follow a look-up, and the options by which they write.
 _FILTERS = frozenset(("head", "tail", "grep", "wc", "sort", "cut", "tr", "cat", "nl", "column"))
 # Commands that begin prose as well, such as "find hotels in Paris"; a command has an option, a path or a pattern.
@@ -146,26 +148,56 @@ def asked(tool: str, arguments: str) -> Asked:
     return msgspec.structs.replace(found, has_secret=True) if "[redacted:" in arguments else found
 
 
+def look_up_of(tool: str, arguments: str) -> str:
+    """`asked(tool, arguments).label` if it `reads`, else empty. It stands in the way of every call that works, so that
+    nothing is read beside it."""
+    if _is_long_json(arguments):
+        return tool if _reads(tool) else ""
+    parsed, field = _form(arguments)
+    if parsed is not None and not field:
+        return tool if _reads(tool) else ""
+    text = _text(arguments, parsed, field)
+    lookup = _reviewed_statement(_plain(text)) if _is_statement(_first_word(text)) else _lookup(text)
+    return lookup.said if lookup else ""
+
+
 def _asked(tool: str, arguments: str) -> Asked:
-    if len(arguments) > _PARSED_CHARS and arguments.lstrip().startswith("{"):
+    if _is_long_json(arguments):
         digest = blake2b(arguments.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         return Asked(tool, True, tool, tool, values=(("?", digest),), reads=_reads(tool))
-    parsed = _object(arguments)
-    field = "" if parsed is None else _text_field(parsed)
+    parsed, field = _form(arguments)
     values = () if parsed is None else _values(parsed, field)
     hides = any(_HIDING_FIELD.search(path) and value == "true" for path, value in values)
     if parsed is not None and not field:
         return Asked(tool, True, tool, tool, values=values, reads=_reads(tool), suppresses=hides)
-    text = _unwrapped((arguments if parsed is None else parsed[field])[:_READ_CHARS])
+    text = _text(arguments, parsed, field)
     tokens = frozenset(word.lower() for word in _WORD.findall(text))
     suppresses = hides or _SUPPRESSED.search(text) is not None
     verb = _first_word(text)
-    if verb.lower() in _STATEMENT_VERBS or verb.startswith((".", "\\")):
+    if _is_statement(verb):
         return _statement(tool, text, tokens, values, suppresses)
     lookup = _lookup(text)
     label = lookup.said if lookup else verb if verb in PROGRAMS else OTHER_TEXT
     known = lookup is not None
     return Asked(tool, False, verb, label, text, tokens, (), known, known, suppresses)
+
+
+def _is_long_json(arguments: str) -> bool:
+    return len(arguments) > _PARSED_CHARS and arguments.lstrip().startswith("{")
+
+
+def _form(arguments: str) -> tuple[dict[str, Any] | None, str]:
+    """JSON arguments, and the field of theirs that holds the text; None for a text without them."""
+    parsed = _object(arguments)
+    return parsed, "" if parsed is None else _text_field(parsed)
+
+
+def _text(arguments: str, parsed: dict[str, Any] | None, field: str) -> str:
+    return _unwrapped((arguments if parsed is None else parsed[field])[:_READ_CHARS])
+
+
+def _is_statement(verb: str) -> bool:
+    return verb.lower() in _STATEMENT_VERBS or verb.startswith((".", "\\"))
 
 
 def same_intent(failed: Asked, later: Asked) -> bool:
@@ -256,15 +288,24 @@ def _is_refused(lookup: ReviewedLookup, words: list[str]) -> bool:
 
 def _first_word(text: str) -> str:
     """The program of a command after `cd …`, assignments and words such as `sudo`; `<text>` if it is none."""
-    for piece in _PIPED.split(text):
-        words = [word for word in piece.split() if word not in _LEADING and not _ASSIGNMENT.match(word)]
-        if not words or words[0] == "cd":
+    for piece in _pieces(text):
+        first = next((word for word in piece.split() if word not in _LEADING and not _ASSIGNMENT.match(word)), "cd")
+        if first == "cd":
             continue
-        word = words[0].lstrip("(").rsplit("/", 1)[-1]
-        if words[0].startswith((".", "\\")) and len(words[0]) > 1 and words[0][1].isalpha():
-            return words[0]
+        word = first.lstrip("(").rsplit("/", 1)[-1]
+        if first.startswith((".", "\\")) and len(first) > 1 and first[1].isalpha():
+            return first
         return word if _PROGRAM.match(word) or word.lower() in _STATEMENT_VERBS else "<text>"
     return "cd" if text.strip().startswith("cd") else "<text>"
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """`_PIPED.split(text)`, only as far as it is asked for."""
+    at = 0
+    for between in _PIPED.finditer(text):
+        yield text[at : between.start()]
+        at = between.end()
+    yield text[at:]
 
 
 def _unwrapped(text: str) -> str:

@@ -41,6 +41,7 @@ _CLIENTS = {
         frozenset(("-e", "--execute")),
     ),
 }
+_NAMES_A_CLIENT = re.compile("|".join(_CLIENTS))
 _OWN_VARIABLE = re.compile(r"(?:PGPASSWORD|PGUSER|PGHOST|PGPORT|PGDATABASE|MYSQL_PWD)=")
 # What a shell replaces, and what the client of MySQL takes for a command of its own.
 _REPLACED = re.compile(r"\$|\\[!.]")
@@ -48,6 +49,8 @@ _REPLACED = re.compile(r"\$|\\[!.]")
 
 def statement_of(command: str) -> str:
     """The one statement that a single command gives to a client; empty if it is none, or does more."""
+    if not _NAMES_A_CLIENT.search(command):  # splitting costs much
+        return ""
     try:
         words = list(dropwhile(_OWN_VARIABLE.match, shlex.split(command)))
     except ValueError:

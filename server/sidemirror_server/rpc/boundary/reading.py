@@ -1,7 +1,9 @@
 """What the boundary reads of requests: from bytes to messages that are within the limits, each when it is its agent's
 turn."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from google.protobuf.message import DecodeError, Message
@@ -9,6 +11,10 @@ from google.protobuf.message import DecodeError, Message
 from sidemirror_server.rpc.boundary.limits import checker_of
 from sidemirror_server.rpc.boundary.shares import Share
 from sidemirror_server.vocabulary.errors import BadInput, MalformedMessage
+
+# Bytes of a request that are read on the event loop; more are read on a thread, while other calls go on. Chosen here:
+# some milliseconds. A whole message of texts that look like secrets takes a second and more.
+AT_ONCE_BYTES = 64 * 1024
 
 Req = TypeVar("Req", bound=Message)
 # Calls that ask no model. Those that wait for reflections, because their caller says so (`wait`), are left out.
@@ -71,8 +77,13 @@ async def requests_of(
             except BaseException:
                 raw = b""  # the error's traceback holds this frame
                 raise
-        request = parse(raw)
-        if not is_first:
-            check(request)
+        read = partial(_read, raw, parse, None if is_first else check)
         is_first = False
-        yield request
+        yield read() if len(raw) <= AT_ONCE_BYTES else await asyncio.to_thread(read)
+
+
+def _read(raw: bytes, parse: Callable[[bytes], Req], check: Callable[[Req], None] | None) -> Req:
+    request = parse(raw)
+    if check is not None:
+        check(request)
+    return request

@@ -60,6 +60,10 @@ class Share:
         self._waiting_bytes = 0
         self._has_room = asyncio.Event()
         self._has_room.set()
+        # One of its messages passes in a turn of the loop; the others wait in the order in which they came.
+        self._may_pass = asyncio.Event()
+        self._may_pass.set()
+        self._turnstile = asyncio.Lock()
         self._outage = Outage(_log, "agent_held_back", "agent_not_held_back", clock)
         self._looked_s, self._waited_s = self._as_of_s, 0.0
 
@@ -97,8 +101,25 @@ class Share:
     async def pace(self, size: int, method: str, *, events: int = 0) -> None:
         """Waits for the turn of a message of so many bytes and events. Raises LimitReached where too much waits
         already: all of an agent's streams are read from side by side until the first of their messages is here."""
-        if not self._limits.agent_bytes_per_second:
-            return
+        if self._limits.agent_bytes_per_second:
+            await self._wait(size, method, events)
+        await self._pass()
+
+    async def _pass(self) -> None:
+        """Lets one message pass in each turn of the loop, so that others come between any two of an agent's, however
+        many streams it has."""
+        if self._turnstile.locked() or not self._may_pass.is_set():
+            async with self._turnstile:
+                await self._may_pass.wait()
+                self._count_pass()
+        else:
+            self._count_pass()
+
+    def _count_pass(self) -> None:
+        self._may_pass.clear()
+        asyncio.get_running_loop().call_soon(self._may_pass.set)
+
+    async def _wait(self, size: int, method: str, events: int) -> None:
         wait_s = self._wait_s()
         if wait_s > 0:
             self._check_room(size)

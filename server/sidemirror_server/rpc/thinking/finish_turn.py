@@ -18,7 +18,7 @@ async def finish_turn(
     score = request.score if request.HasField("score") else None
     what = TurnFinished(OUTCOME_NAMES[request.outcome], score)
     event = Event(EventId(call.make_id()), call.clock.now_us(), what, origin_of(what))
-    conductor.report(turn, [event])
+    await conductor.take_in(turn, [event])
     summary = await until(turn, lambda: turn.state.summary)
     await recorder.wait_durable(turn, turn.state.last_sequence)
     return pb.FinishTurnResponse(summary=summary_to_wire(summary), turn_id=turn.state.turn_id)

@@ -73,7 +73,7 @@ async def _open(conductor: Conductor, streams: Streams, first: pb.RunTurnRequest
             raise BadInput([("events[0]", "a stream begins with turn_started or with resume")])
         wire = first.events[0]
         own_prompt = wire.turn_started.base_prompt
-        event, started = start_event(wire, call)
+        event, started = await start_event(wire, call)
         turn_id = TurnId(call.make_id(wire.turn_id))
         is_new = not (wire.turn_id or call.request_id)
         rest = first.events[1:]

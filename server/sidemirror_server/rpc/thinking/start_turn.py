@@ -33,7 +33,7 @@ async def start_turn(
             without_advice=request.without_advice,
         ),
     )
-    event, started = start_event(wire, call)
+    event, started = await start_event(wire, call)
     is_new = not (request.turn_id or call.request_id)
     turn = await conductor.start(call.scope, turn_id, event, started, is_new=is_new, wait_for_store=True)
     await recorder.wait_durable(turn, 2)

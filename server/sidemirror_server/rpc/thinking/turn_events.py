@@ -2,29 +2,28 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.boundary.call import Call
+from sidemirror_server.rpc.boundary.reading import AT_ONCE_BYTES
 from sidemirror_server.rpc.wire.events import event_of
 from sidemirror_server.trace.event import Event, TurnFinished, TurnStarted
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.ids import derived_id
 
-# Bytes of a request's events that are read on the event loop; more are read on a thread, while other calls go on.
-# Chosen here: some milliseconds. A whole message of texts that look like secrets takes a second and more.
-_AT_ONCE_BYTES = 64 * 1024
 
-
-def start_event(wire: pb.TurnEvent, call: Call) -> tuple[Event, TurnStarted]:
+async def start_event(wire: pb.TurnEvent, call: Call) -> tuple[Event, TurnStarted]:
     """The record of a `turn_started` event. If it names no session, the session's id derives from the turn's id or the
     call."""
     is_own = not wire.turn_started.session_id
     if is_own:
         own = derived_id(call.scope, "session of turn", wire.turn_id) if wire.turn_id else call.make_id(part="/session")
         wire.turn_started.session_id = own
-    event = event_of(wire, call.make_id(part="/started"), call.clock.now_us())
+    made = partial(event_of, wire, call.make_id(part="/started"), call.clock.now_us())
+    event = made() if wire.ByteSize() <= AT_ONCE_BYTES else await asyncio.to_thread(made)
     if not isinstance(event.what, TurnStarted):
         raise BadInput([("events[0]", "a turn starts with turn_started")])
     caller = "" if call.caller is None or call.caller.is_shared else call.caller.name
@@ -34,7 +33,7 @@ def start_event(wire: pb.TurnEvent, call: Call) -> tuple[Event, TurnStarted]:
 
 async def events_of(wires: Sequence[pb.TurnEvent], turn_id: str, call: Call, first: int = 0) -> list[Event]:
     """The records of a turn's events after `turn_started`. `first`: the index of `wires[0]` in its request."""
-    if sum(wire.ByteSize() for wire in wires) <= _AT_ONCE_BYTES:
+    if sum(wire.ByteSize() for wire in wires) <= AT_ONCE_BYTES:
         return _events_of(wires, turn_id, call, first)
     return await asyncio.to_thread(_events_of, wires, turn_id, call, first)
 

@@ -34,10 +34,10 @@ from sidemirror_server.vocabulary.scope import Scope, Serves
 _SQL = load_statements(Path(__file__).with_name("turn_log.sql"))
 # A larger append runs on the writer's thread. Chosen here: an append of this size occupies the loop for 2 to 5 ms.
 _LONG_ENTRIES = 1000
-_LONG_BYTES = 8 * 1024 * 1024
+_LONG_BYTES = 512 * 1024
 # An append up to this size shares its statements with others. Chosen here: 64 of them stay below the limits above.
 _SMALL_ENTRIES = 15
-_SMALL_BYTES = 64 * 1024
+_SMALL_BYTES = 8 * 1024
 
 _encode = msgspec.json.Encoder().encode
 
