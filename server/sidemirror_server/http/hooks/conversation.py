@@ -80,6 +80,7 @@ class Conversation:
         failed = ran.failed
         if failed is None and ran.transcript:
             failed = await asyncio.to_thread(failed_in, ran.transcript, ran.call_id)
+        has_worked = failed is False
         if failed is None:
             failed = reports_failure(ran.result)
         result = said_by_tool(self._host, ran.result) if failed else ran.result
@@ -94,7 +95,9 @@ class Conversation:
             thinking_pb2.TurnEvent(
                 event_id=f"{call_id}.r" if call_id else "",
                 agent=agent,
-                tool_returned=thinking_pb2.ToolReturned(call_id=call_id, content=result, is_error=failed),
+                tool_returned=thinking_pb2.ToolReturned(
+                    call_id=call_id, content=result, is_error=failed, has_worked=has_worked
+                ),
             ),
         ]
         response = await self._report(calls, happening, events, critiques=critiques)
