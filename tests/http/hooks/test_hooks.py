@@ -23,10 +23,13 @@ from sidemirror_server.http.hooks.sentences import (
     MARK,
     NOT_KEPT,
     NOTHING_TO_SILENCE,
+    OFF,
+    ON,
     SILENCED,
     SWITCHED_OFF,
     SWITCHED_ON,
 )
+from sidemirror_server.http.hooks.sentences import WRONG as WRONG_ADVICE
 from sidemirror_server.http.hooks.transcript import failed_in
 from sidemirror_server.operations.turn_said import has_failed
 from sidemirror_server.vocabulary.arbiter import HEADING
@@ -355,6 +358,22 @@ def test_check_is_answered_where_the_host_takes_words(
     heard = player.heard(player.asks(CHECK))
     assert heard == ("" if kind is Cursor else CHECKED)
     assert heard + player.heard(player.runs("git status", "clean")) == CHECKED
+
+
+@pytest.mark.parametrize("kind", PLAYERS, ids=lambda kind: kind.host)
+@pytest.mark.parametrize("switch", [CHECK, OFF, ON, WRONG_ADVICE])
+def test_a_switch_opens_no_turn_and_neither_does_its_answer(
+    switch: str, kind: type[Player], server: SidecarThread, repository: Path
+) -> None:
+    """The host's model answers what was typed. Seen to fail with a turn of that answer alone."""
+    player = kind(server, "typed", repository)
+    player.asks(switch)
+    assert player.answers("Done, I looked at it.") == {}
+    assert turns(server, repository) == []
+    player.asks("Task")
+    player.runs("true")
+    player.answers("Done.", again=True)
+    assert [told(turn) for turn in turns(server, repository)] == [("Task", "FINISHED", 5)]
 
 
 def test_a_check_says_that_the_store_takes_nothing(tmp_path: Path, repository: Path) -> None:
