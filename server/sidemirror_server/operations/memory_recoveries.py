@@ -37,10 +37,8 @@ def recoveries(
     if options.json:
         print_json(found)
     elif not found.signatures and (elsewhere := scope_with_some(scope, partial(_has_some, stub, options.signature))):
-        print(
-            "No failure was observed in the project that was asked. The hooks of this folder have told of some, in the"
-        )
-        print(f"project {project_here()}:")
+        print("No failure was observed in the project that was asked.")
+        print(f"The hooks of this folder have told of some, in the project {project_here()}:")
         print(f"  sidemirror memory recoveries --scope {elsewhere}")
     elif options.signature:
         _show_moves(found.signatures)
@@ -80,8 +78,8 @@ def _waiting(channel: grpc.Channel, scope: dict[str, Any]) -> str:
         return ""
     calls = "1 call" if failed == 1 else f"{failed:,} calls"
     return (
-        f"{calls} failed in turns of the last hour. A failure is counted when its turn has ended; one that nothing has\n"
-        "followed yet, when the session's next turn has, or after an hour."
+        f"{calls} failed in turns of the last hour. A failure is counted when its turn has ended;\n"
+        "one that nothing has followed yet, when the session's next turn has, or after an hour."
     )
 
 

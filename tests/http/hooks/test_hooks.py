@@ -34,7 +34,7 @@ from sidemirror_server.http.hooks.transcript import failed_in
 from sidemirror_server.operations.turn_said import has_failed
 from sidemirror_server.vocabulary.arbiter import HEADING
 from sidemirror_server.vocabulary.text import enter
-from tests.http.hooks.learned import BAD, FAILURE, SENTENCE, learn, tell_at_once
+from tests.http.hooks.learned import BAD, FAILURE, LESSON, SENTENCE, learn, lesson_about, review, tell_at_once
 from tests.http.hooks.players import PLAYERS, ClaudeCode, Codex, Cursor, GeminiCli, OpenHands, Player, post
 from tests.http.sidecars import door
 from tests.wire.sidecar import SidecarThread, thinking
@@ -141,6 +141,29 @@ def test_a_command_of_openhands_that_goes_on_has_not_worked_so_far() -> None:
     assert failed_by_fields({"exit_code": -1, "is_error": False}) is None
     assert failed_by_fields({"exit_code": 0, "is_error": False}) is False
     assert failed_by_fields({"is_error": False}) is False
+
+
+@pytest.mark.parametrize("kind", PLAYERS, ids=lambda kind: kind.host)
+def test_a_reviewed_lesson_about_a_failure_is_told_at_it(
+    kind: type[Player], server: SidecarThread, repository: Path
+) -> None:
+    """Whatever the prompt was about. Seen to fail when only turns that think, which hooks never begin, get lessons at a
+    failing call."""
+    command, error = "cargo tset", "error: no such command: `tset`"
+    player = kind(server, "lesson", repository)
+    lesson_id = lesson_about(server, player.ran(command, error, 1)["tool_name"], error, project_of(str(repository)))
+    player.asks("Say hello")
+    assert player.heard(player.runs(command, error, 1)) == ""
+    assert player.heard(player.runs("git status", "clean")) == ""
+    player.answers("It could not be done.", again=True)
+    review(server, lesson_id, project_of(str(repository)))
+    player.number += 1
+    player.asks("Say hello once more")
+    heard = player.heard(player.runs(command, error, 1))
+    assert (LESSON in heard) is kind.hears_at_failures
+    assert player.heard(player.runs(f"{command} ", error, 1)) == ""
+    waited = kind.hears_at_tools and not kind.hears_at_failures
+    assert (LESSON in player.heard(player.runs("git status", "clean"))) is waited
 
 
 def test_what_cannot_be_told_in_a_turn_does_not_count_as_told(

@@ -144,8 +144,8 @@ def test_a_failure_that_nothing_has_followed_is_told_of(
     asked = ["memory", "recoveries", "--address", server.address, "--scope", str(folder)]
     assert cli.main(asked) == 0
     assert capsys.readouterr().out.endswith(
-        "1 call failed in turns of the last hour. A failure is counted when its turn has ended; one that nothing has\n"
-        "followed yet, when the session's next turn has, or after an hour.\n"
+        "1 call failed in turns of the last hour. A failure is counted when its turn has ended;\n"
+        "one that nothing has followed yet, when the session's next turn has, or after an hour.\n"
     )
     player.number += 1
     player.asks("Go on")
