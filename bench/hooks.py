@@ -22,7 +22,7 @@ from bench.split import Part
 from sidemirror_server.http.hooks.hosts.happening import CallEnded
 from sidemirror_server.http.hooks.table import HOSTS
 from sidemirror_server.http.hooks.transcript import failed_in
-from sidemirror_server.memory.recoveries.failed import reports_failure
+from sidemirror_server.memory.recoveries.failed import call_failed
 from tests.architecture.repository import ROOT
 from tests.http.callers import bearing
 from tests.http.hooks.players import PLAYERS, ClaudeCode, Codex, Player
@@ -102,7 +102,8 @@ def _failed(player: Player, payload: Any) -> bool:
     failed = ran.failed
     if failed is None and ran.transcript:
         failed = failed_in(ran.transcript, ran.call_id)
-    return reports_failure(ran.result) if failed is None else failed
+    # As what learns and what tells read it.
+    return call_failed(ran.result, is_error=bool(failed), has_worked=failed is False)
 
 
 def _figures(told: Sequence[tuple[bool, bool]]) -> tuple[float, float]:

@@ -69,6 +69,12 @@ def test_errors_that_the_response_passes_over() -> None:
     assert kinds(judged("The refund for W17 will be 20 EUR.", error())) == ["missing_critical_information"]
 
 
+@pytest.mark.parametrize("denial", ["0 failed", "no errors", "without any failures"])
+def test_to_deny_a_failure_is_not_to_mention_it(denial: str) -> None:
+    verdict = judged(f"All 13 tests pass, {denial}.", error("3 failed, 10 passed", "Bash"))
+    assert (kinds(verdict), verdict.should_revise) == (["missing_critical_information"], True)
+
+
 @pytest.mark.parametrize(
     ("response", "results"),
     [

@@ -5,7 +5,7 @@ import pytest
 from sidemirror_server.http.mcp.tools import BY_NAME
 from sidemirror_server.memory.recoveries.asked import OWN_TOOLS
 from sidemirror_server.memory.recoveries.observation import CameFrom, Move, MoveKind, Observation, ValueKind
-from sidemirror_server.memory.recoveries.trail import Trail, apply, begin, came, close, end, told
+from sidemirror_server.memory.recoveries.trail import Trail, apply, begin, came, close, end, told, waits
 from sidemirror_server.trace.event import ModelStarted, ToolCalled, ToolFailed, ToolReturned
 from tests.memory.trails import (
     HOUR_US,
@@ -206,6 +206,14 @@ def test_what_passes_by_itself_has_worked_though_the_turn_failed(error: str, aga
 def test_a_failure_that_the_tool_does_not_mark() -> None:
     found = only(sql("SELECT name FROM users", f"Error: {MISSING_TABLE}"), TABLES, REPAIRED)
     assert (found.signature, found.worked) == (SIGNATURE, True)
+
+
+def test_a_call_that_has_worked_is_no_failure_whatever_its_text_says() -> None:
+    trail = Trail()
+    begin(trail, where())
+    _called(trail, "a")
+    assert apply(trail, event("ar", 0, ToolReturned("a", f"Error: {MISSING_TABLE}", has_worked=True))) is None
+    assert not waits(trail)
 
 
 def test_an_error_that_says_nothing_is_not_observed() -> None:

@@ -15,10 +15,20 @@ from sidemirror_server.storage.sqlite.sessions import SqliteSessions
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.thinking.prompts import ReflectionPrompts
 from sidemirror_server.thinking.record import Critiqued
-from sidemirror_server.trace.event import Event, ResponseDrafted, TurnFinished, TurnStarted, origin_of
+from sidemirror_server.thinking.turn import apply
+from sidemirror_server.thinking.turn_state import TurnState
+from sidemirror_server.trace.event import (
+    Event,
+    ResponseDrafted,
+    ToolCalled,
+    ToolReturned,
+    TurnFinished,
+    TurnStarted,
+    origin_of,
+)
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.turns.conductor import Conductor
-from sidemirror_server.turns.critiquing import TurnCritiques
+from sidemirror_server.turns.critiquing import TurnCritiques, material_of
 from sidemirror_server.turns.limits import TurnLimits
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
@@ -115,3 +125,13 @@ async def test_the_agent_gets_its_verdict_also_without_the_store(tmp_path: Path,
         assert bool(critique.critique_id) is (store is SqliteCritiques)
         assert turn.state.spent.tokens == 120
         assert turn.state.spent.reflections == 0
+
+
+def test_a_draft_is_judged_with_what_its_calls_asked_for() -> None:
+    """Seen to fail with no arguments: nobody knows then that what failed was a run of the tests."""
+    state = TurnState()
+    called, returned = ToolCalled("a", "Bash", "pytest"), ToolReturned("a", "3 failed")
+    for sequence, what in enumerate((TurnStarted("s", task="Run the tests."), called, returned), start=1):
+        apply(state, sequence, sequence, Event(EventId(f"e{sequence}"), sequence, what, origin_of(what)))
+    (result,) = material_of(state, "All 13 tests pass.").results
+    assert (result.tool, result.arguments, result.text, result.event_id) == ("Bash", "pytest", "3 failed", "e3")

@@ -12,12 +12,17 @@ import grpc
 from sidemirror_server.http.hooks.projects import project_of
 
 
+def project_here() -> str:
+    """The project that hooks give the current folder."""
+    return project_of(str(Path.cwd()))
+
+
 def scope_with_some(scope: Mapping[str, Any], has_some: Callable[[dict[str, Any]], bool]) -> str:
     """The project that hooks give the current folder, as `--scope` takes it, if `has_some` is true of it. Empty if a
     project was named, if it has none, or if it may not be asked. Raises grpc.RpcError."""
     if scope["project_id"]:
         return ""
-    of_folder = {**scope, "project_id": project_of(str(Path.cwd()))}
+    of_folder = {**scope, "project_id": project_here()}
     try:
         is_there = has_some(of_folder)
     except grpc.RpcError as error:

@@ -12,13 +12,20 @@ from rich.table import Table
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1 import sidecar_pb2
+from sidemirror.v1 import thinking_pb2 as thinking_pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.operations.advice_history import about, advice_changes
-from sidemirror_server.operations.folder import scope_with_some
+from sidemirror_server.operations.folder import project_here, scope_with_some
 from sidemirror_server.operations.memory_tables import show_history
 from sidemirror_server.operations.shown import plain, print_json, words_of
+from sidemirror_server.vocabulary.clock import SystemClock
 
 _TIMEOUT_S = 30.0
+# As long a failure that nothing has followed waits for the session's next turn (`turns/recovery_learning.py`).
+_WAITS_US = 3_600 * 1_000_000
+# Turns that are looked through for failures: a page.
+_MOST_TURNS = 1_000
 
 
 def recoveries(
@@ -30,13 +37,16 @@ def recoveries(
     if options.json:
         print_json(found)
     elif not found.signatures and (elsewhere := scope_with_some(scope, partial(_has_some, stub, options.signature))):
-        print("No failure was observed in the project that was asked. The hooks of this folder have told of some:")
+        print("No failure was observed in the project that was asked.")
+        print(f"The hooks of this folder have told of some, in the project {project_here()}:")
         print(f"  sidemirror memory recoveries --scope {elsewhere}")
     elif options.signature:
         _show_moves(found.signatures)
         _show_changes(found.signatures, channel, scope)
     else:
         _show_signatures(found.signatures)
+        if waiting := _waiting(channel, scope):
+            print(waiting)
     return 0
 
 
@@ -56,6 +66,21 @@ def _has_some(stub: ReflectiveMemoryServiceStub, signature: str, scope: dict[str
     """Whether failures were observed in this scope."""
     request = pb.ListRecoveriesRequest(signature=signature, page_size=1, **scope)
     return bool(stub.ListRecoveries(request, timeout=_TIMEOUT_S).signatures)
+
+
+def _waiting(channel: grpc.Channel, scope: dict[str, Any]) -> str:
+    """That calls failed of late, and when they are counted; empty if none did."""
+    request = thinking_pb.ListTurnsRequest(page_size=_MOST_TURNS, **scope)
+    request.from_time.FromMicroseconds(SystemClock().now_us() - _WAITS_US)
+    turns = ThinkingServiceStub(channel).ListTurns(request, timeout=_TIMEOUT_S).turns
+    failed = sum(turn.tool_error_count for turn in turns)
+    if not failed:
+        return ""
+    calls = "1 call" if failed == 1 else f"{failed:,} calls"
+    return (
+        f"{calls} failed in turns of the last hour. A failure is counted when its turn has ended;\n"
+        "one that nothing has followed yet, when the session's next turn has, or after an hour."
+    )
 
 
 def _show_signatures(found: Sequence[pb.SignatureRecoveries]) -> None:

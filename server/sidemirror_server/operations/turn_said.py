@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.memory.recoveries.failed import reports_failure
+from sidemirror_server.memory.recoveries.failed import call_failed
 from sidemirror_server.operations.shown import clock_time, in_short, words_of
 
 
@@ -89,7 +89,8 @@ def _call_id(event: pb.TurnEvent) -> str | None:
 
 def has_failed(event: pb.TurnEvent) -> bool:
     """Whether an event is the failure of a call, also one that only its text reports."""
-    returned = event.tool_returned
+    what = event.tool_returned
     return event.HasField("tool_failed") or (
-        event.HasField("tool_returned") and (returned.is_error or reports_failure(returned.content))
+        event.HasField("tool_returned")
+        and call_failed(what.content, is_error=what.is_error, has_worked=what.has_worked)
     )

@@ -12,7 +12,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.elsewhere import elsewhere_told
-from sidemirror_server.operations.folder import scope_with_some
+from sidemirror_server.operations.folder import project_here, scope_with_some
 from sidemirror_server.operations.shown import (
     clock_time,
     in_short,
@@ -61,7 +61,7 @@ def _list(channel: grpc.Channel, options: argparse.Namespace) -> int:
     if not found:
         print("No turn fits.")
         if elsewhere := scope_with_some(scope_of(options), partial(_has_some, channel)):
-            print("The hooks of this folder have told of some:")
+            print(f"The hooks of this folder have told of some, in the project {project_here()}:")
             print(f"  sidemirror turns list --scope {elsewhere}")
         else:
             print_lines(elsewhere_told(channel, scope_of(options)), cut=False)

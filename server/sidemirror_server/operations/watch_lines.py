@@ -11,9 +11,9 @@ from rich.text import Text
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.memory.recoveries.failed import reports_failure
 from sidemirror_server.operations.shown import in_short, plain, words_of
 from sidemirror_server.operations.silences import recalled_later, why_no_advice, why_no_lesson
+from sidemirror_server.operations.turn_said import has_failed
 
 # The last characters of the server's turn ids are the distinctive ones.
 _ID_CHARS = 8
@@ -97,13 +97,12 @@ class Timeline:
         what: Any = getattr(event, kind) if kind else event
         agent = f"{in_short(event.agent)}: " if event.agent else ""
         told = _EVENTS.get(kind, lambda _: "")(what)
-        name, failed = kind.replace("_", " "), kind == "tool_failed"
+        name, failed = kind.replace("_", " "), has_failed(event)
         if kind == "tool_called":
             self._tools[turn_id, what.call_id] = in_short(what.name, 80)
             if len(self._tools) > _MOST_TURNS:
                 self._tools.popitem(last=False)
         elif kind in ("tool_returned", "tool_failed"):
-            failed = failed or what.is_error or reports_failure(what.content)
             tool = self._tools.get((turn_id, what.call_id), "tool")
             name = f"{tool} {'failed' if failed else 'returned'}"
         return f"{agent}{name}{': ' if told else ''}{told}", _BAD if failed else ""

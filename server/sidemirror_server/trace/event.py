@@ -108,11 +108,13 @@ class ToolCalled(msgspec.Struct, frozen=True, omit_defaults=True, tag="tool_call
 
 
 class ToolReturned(msgspec.Struct, frozen=True, omit_defaults=True, tag="tool_returned"):
-    """A tool returned; `is_error`: its result reports a failure. An empty `call_id` means the last open call."""
+    """A tool returned; `is_error`: its result reports a failure; `has_worked`: it is known that it does not, whatever
+    its text says. An empty `call_id` means the last open call."""
 
     call_id: str
     content: str = ""
     is_error: bool = False
+    has_worked: bool = False
 
 
 class ToolFailed(msgspec.Struct, frozen=True, omit_defaults=True, tag="tool_failed"):

@@ -7,7 +7,7 @@ every event, so a call that works is not read until somebody asks what was looke
 import msgspec
 
 from sidemirror_server.memory.recoveries.asked import asked, look_up_of
-from sidemirror_server.memory.recoveries.failed import reports_failure
+from sidemirror_server.memory.recoveries.failed import call_failed
 from sidemirror_server.memory.recoveries.moves import Tally
 from sidemirror_server.memory.recoveries.open_calls import opened, taken
 from sidemirror_server.memory.recoveries.signed import failure_signature
@@ -62,19 +62,19 @@ class TurnCalls:
             case ToolCalled() as call:
                 began = _Call(event.event_id, event.agent, call.name, call.arguments, call.polling)
                 opened(self._open, call.call_id or event.event_id, began)
-            case ToolReturned(call_id=call_id, content=content, is_error=is_error):
-                return self._ended(event, call_id, content, is_error=is_error)
+            case ToolReturned(call_id=call_id, content=content, is_error=is_error, has_worked=has_worked):
+                return self._ended(event, call_id, content, is_error=is_error, has_worked=has_worked)
             case ToolFailed(call_id=call_id, error=error):
-                return self._ended(event, call_id, error, is_error=True)
+                return self._ended(event, call_id, error, is_error=True, has_worked=False)
             case _:
                 pass
         return None
 
-    def _ended(self, event: Event, call_id: str, text: str, *, is_error: bool) -> Failure | None:
+    def _ended(self, event: Event, call_id: str, text: str, *, is_error: bool, has_worked: bool) -> Failure | None:
         call = taken(self._open, call_id, event.agent)
         if call is None or call.polling:
             return None
-        if is_error or reports_failure(text):
+        if call_failed(text, is_error=is_error, has_worked=has_worked):
             what = asked(call.tool, call.arguments)
             signature = failure_signature(what, text)
             dialect = dialect_of(call.tool, text)

@@ -134,8 +134,12 @@ def wanted(state: TurnState, response: str) -> tuple[str, ...]:
 
 def material_of(state: TurnState, response: str, event_id: str = "") -> CritiqueMaterial:
     """The material for a critique of the response that this event drafted, from the turn's state."""
+    steps = (*state.first_steps, *state.last_steps)
+    asked = {step.event_id: step.text for step in steps if step.kind == "tool_call"}
+    arguments = {step.event_id: asked.get(step.answers, "") for step in steps if step.answers}
     results = tuple(
-        ToolEvidence(result.tool, result.text, result.failed, event_id=result.event_id) for result in state.results
+        ToolEvidence(one.tool, one.text, one.failed, arguments.get(EventId(one.event_id), ""), one.event_id)
+        for one in state.results
     )
     return CritiqueMaterial(
         *(state.question, response, results, state.task, state.origin),

@@ -162,11 +162,16 @@ class Lessons:
         return FailureLessons(found or (), advice)
 
     async def block_for_failures(
-        self, scope: Scope, turn: TurnState, directive_id: DirectiveId, found: FailureLessons
+        self,
+        scope: Scope,
+        turn: TurnState,
+        directive_id: DirectiveId,
+        found: FailureLessons,
+        place: ShownIn = ShownIn.REFLECTION,
     ) -> ContextBlock | None:
         """The block of the lessons that `for_failures` found, possibly long ago; issues its receipt. None if there are
-        none, if a policy has changed what advice is given since, or if the store is away or slow. Raises nothing but
-        cancellation."""
+        none, if a policy has changed what advice is given since, or if the store is away or slow. `place`: where it is
+        shown. Raises nothing but cancellation."""
         receipt_id = derived_id(scope, "lessons of reflection", directive_id)
         offers = Offers(failure=found.lessons)
         block = arbitrated(offers, FAILURE_ITEMS, self._telling.failure_tokens, receipt_id)
@@ -179,7 +184,7 @@ class Lessons:
             *(receipt_id, ReceiptKind.TURN, self._clock.now_us(), receipt_items(block.items)),
             turn_id=turn.turn_id,
             session_id=turn.session_id,
-            place=ShownIn.REFLECTION,
+            place=place,
         )
         if await _in_time(self._receipts.issue(scope, receipt)) is None:
             return None

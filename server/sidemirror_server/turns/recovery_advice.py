@@ -21,7 +21,7 @@ from sidemirror_server.thinking.record import Advised, Directive
 from sidemirror_server.trace.event import Event, TurnFinished
 from sidemirror_server.trace.receipts import ShownIn
 from sidemirror_server.turns.calls import TurnCalls
-from sidemirror_server.turns.lessons import Lessons
+from sidemirror_server.turns.lessons import FailureLessons, Lessons
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.block import BlockLesson, ContextBlock
@@ -122,7 +122,7 @@ class RecoveryAdvice:
         )
         receipt_id = receipt_id_of(turn.scope, state.turn_id, failed.signature)
         try:
-            found = partial(self._about, turn) if state.config.level is not ThinkLevel.OFF else None
+            found = partial(self._about, turn, event_id) if _thinks(turn) or state.config.has_shell else None
             advice = await self._finder.find(turn.scope, asked, receipt_id, found, ShownIn.ADVICE)
         except SidemirrorError as error:
             # The agent goes on without advice.
@@ -131,6 +131,9 @@ class RecoveryAdvice:
             advice = FoundAdvice(silence=Silence(SilenceReason.STORE_AWAY))
         # In shadow mode the directive is kept and not sent.
         block = advice.kept if advice.kept.items else advice.block
+        if not block.items and state.config.has_shell and not _thinks(turn):
+            # Nothing else brings them here: no reflection follows.
+            block = await self._lessons_alone(turn, directive_id, event_id) or block
         if not turn.accepts or turn.lost is not None or not (block.items or advice.silence):
             return
         what = Advised(block, failed.signature)
@@ -140,14 +143,35 @@ class RecoveryAdvice:
         turn.record(Directive(directive_id, now_us, what, (event_id,), is_shadow=not block.items), now_us)
         self._recorder.submit(turn)
 
-    async def _about(self, turn: LiveTurn) -> tuple[BlockLesson, ...]:
-        """The lessons about the turn's failures that it was not shown. A turn that thinks gets them anyway, with its
-        reflection; here they compete for the same block."""
-        state = turn.state
-        failures = tuple(FailedCall(error.tool, error.text) for error in state.tool_errors)
-        found = await self._lessons.for_failures(turn.scope, state, failures, turn.brought)
+    async def _lessons_alone(self, turn: LiveTurn, directive_id: DirectiveId, event_id: EventId) -> ContextBlock | None:
+        """The block of the lessons about a failure of which no recovery is told; None if there are none."""
+        found = await self._found(turn, _failed_at(turn, event_id))
+        return await self._lessons.block_for_failures(
+            *(turn.scope, turn.state, directive_id, found), place=ShownIn.ADVICE
+        )
+
+    async def _about(self, turn: LiveTurn, event_id: EventId) -> tuple[BlockLesson, ...]:
+        """The lessons that compete with what repaired the failure for one block. A turn that thinks gets those of all
+        its failures anyway, with its reflection."""
+        if not _thinks(turn):
+            return (await self._found(turn, _failed_at(turn, event_id))).lessons
+        failures = tuple(FailedCall(error.tool, error.text) for error in turn.state.tool_errors)
+        found = await self._found(turn, failures)
         turn.about = (failures, found)
         return found.lessons
+
+    async def _found(self, turn: LiveTurn, failures: tuple[FailedCall, ...]) -> FailureLessons:
+        """The lessons about these failures that the turn was not shown."""
+        return await self._lessons.for_failures(turn.scope, turn.state, failures, turn.brought)
+
+
+def _thinks(turn: LiveTurn) -> bool:
+    return turn.state.config.level is not ThinkLevel.OFF
+
+
+def _failed_at(turn: LiveTurn, event_id: EventId) -> tuple[FailedCall, ...]:
+    """The failed call that this event ended."""
+    return tuple(FailedCall(one.tool, one.text) for one in turn.state.tool_errors if one.event_id == event_id)
 
 
 def _done(turn: LiveTurn, directive_id: DirectiveId, task: "asyncio.Task[None]") -> None:

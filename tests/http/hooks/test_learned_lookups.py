@@ -118,7 +118,10 @@ def test_a_person_in_the_folder_is_told_where_its_turns_and_recoveries_are(
         until(lambda: bool(stub.ListRecoveries(pb.ListRecoveriesRequest(project_id=project)).signatures))
     for command, said in ((asked, "missing_file"), (listed, "Count the orders")):
         assert cli.main(command) == 0
-        named = capsys.readouterr().out.splitlines()[-1].split()
+        printed = capsys.readouterr().out
+        # The id that the tools of MCP are given.
+        assert f"project {project}:" in printed
+        named = printed.splitlines()[-1].split()
         assert named == ["sidemirror", *command[:2], "--scope", "."]
         assert cli.main([*command, *named[3:]]) == 0
         assert said in capsys.readouterr().out
@@ -126,3 +129,29 @@ def test_a_person_in_the_folder_is_told_where_its_turns_and_recoveries_are(
         assert cli.main([*command, "--scope", str(folder)]) == 0
         assert said in capsys.readouterr().out
         monkeypatch.chdir(folder)
+
+
+def test_a_failure_that_nothing_has_followed_is_told_of(
+    server: SidecarThread, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is learned from with the session's next turn. Seen to fail with "No failure was observed" alone."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    player = ClaudeCode(server, "first", folder)
+    player.asks("Run sqlite3 none.db 'SELECT * FROM orders'")
+    player.runs("sqlite3 none.db 'SELECT * FROM orders'", "Error: in prepare, no such table: orders", 1)
+    player.answers("There is no such table.", again=True)
+    asked = ["memory", "recoveries", "--address", server.address, "--scope", str(folder)]
+    assert cli.main(asked) == 0
+    assert capsys.readouterr().out.endswith(
+        "1 call failed in turns of the last hour. A failure is counted when its turn has ended;\n"
+        "one that nothing has followed yet, when the session's next turn has, or after an hour.\n"
+    )
+    player.number += 1
+    player.asks("Go on")
+    player.answers("Done.", again=True)
+
+    def is_told() -> bool:
+        return cli.main(asked) == 0 and "missing_table" in capsys.readouterr().out
+
+    until(is_told)

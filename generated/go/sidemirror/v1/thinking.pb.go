@@ -1890,7 +1890,10 @@ type ToolReturned struct {
 	// The tool's result. At most 256 KiB.
 	Content string `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
 	// Whether the tool itself reports a failure.
-	IsError       bool `protobuf:"varint,3,opt,name=is_error,json=isError,proto3" json:"is_error,omitempty"`
+	IsError bool `protobuf:"varint,3,opt,name=is_error,json=isError,proto3" json:"is_error,omitempty"`
+	// Whether the call is known to have worked, as by an exit status of 0. Its text is then never taken for a failure;
+	// where neither is said, the text decides. Ignored with `is_error`.
+	HasWorked     bool `protobuf:"varint,4,opt,name=has_worked,json=hasWorked,proto3" json:"has_worked,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1942,6 +1945,13 @@ func (x *ToolReturned) GetContent() string {
 func (x *ToolReturned) GetIsError() bool {
 	if x != nil {
 		return x.IsError
+	}
+	return false
+}
+
+func (x *ToolReturned) GetHasWorked() bool {
+	if x != nil {
+		return x.HasWorked
 	}
 	return false
 }
@@ -6708,11 +6718,13 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1c\n" +
 	"\targuments\x18\x03 \x01(\tR\targuments\x12\x18\n" +
-	"\apolling\x18\x04 \x01(\bR\apolling\"\\\n" +
+	"\apolling\x18\x04 \x01(\bR\apolling\"{\n" +
 	"\fToolReturned\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x18\n" +
 	"\acontent\x18\x02 \x01(\tR\acontent\x12\x19\n" +
-	"\bis_error\x18\x03 \x01(\bR\aisError\";\n" +
+	"\bis_error\x18\x03 \x01(\bR\aisError\x12\x1d\n" +
+	"\n" +
+	"has_worked\x18\x04 \x01(\bR\thasWorked\";\n" +
 	"\n" +
 	"ToolFailed\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x14\n" +

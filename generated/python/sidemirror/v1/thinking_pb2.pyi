@@ -360,14 +360,16 @@ class ToolCalled(_message.Message):
     def __init__(self, call_id: _Optional[str] = ..., name: _Optional[str] = ..., arguments: _Optional[str] = ..., polling: bool = ...) -> None: ...
 
 class ToolReturned(_message.Message):
-    __slots__ = ("call_id", "content", "is_error")
+    __slots__ = ("call_id", "content", "is_error", "has_worked")
     CALL_ID_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     IS_ERROR_FIELD_NUMBER: _ClassVar[int]
+    HAS_WORKED_FIELD_NUMBER: _ClassVar[int]
     call_id: str
     content: str
     is_error: bool
-    def __init__(self, call_id: _Optional[str] = ..., content: _Optional[str] = ..., is_error: bool = ...) -> None: ...
+    has_worked: bool
+    def __init__(self, call_id: _Optional[str] = ..., content: _Optional[str] = ..., is_error: bool = ..., has_worked: bool = ...) -> None: ...
 
 class ToolFailed(_message.Message):
     __slots__ = ("call_id", "error")

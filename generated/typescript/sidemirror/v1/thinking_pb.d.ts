@@ -754,6 +754,14 @@ export declare type ToolReturned = Message<"sidemirror.v1.ToolReturned"> & {
    * @generated from field: bool is_error = 3;
    */
   isError: boolean;
+
+  /**
+   * Whether the call is known to have worked, as by an exit status of 0. Its text is then never taken for a failure;
+   * where neither is said, the text decides. Ignored with `is_error`.
+   *
+   * @generated from field: bool has_worked = 4;
+   */
+  hasWorked: boolean;
 };
 
 /**

@@ -80,6 +80,7 @@ class Conversation:
         failed = ran.failed
         if failed is None and ran.transcript:
             failed = await asyncio.to_thread(failed_in, ran.transcript, ran.call_id)
+        has_worked = failed is False
         if failed is None:
             failed = reports_failure(ran.result)
         result = said_by_tool(self._host, ran.result) if failed else ran.result
@@ -94,7 +95,9 @@ class Conversation:
             thinking_pb2.TurnEvent(
                 event_id=f"{call_id}.r" if call_id else "",
                 agent=agent,
-                tool_returned=thinking_pb2.ToolReturned(call_id=call_id, content=result, is_error=failed),
+                tool_returned=thinking_pb2.ToolReturned(
+                    call_id=call_id, content=result, is_error=failed, has_worked=has_worked
+                ),
             ),
         ]
         response = await self._report(calls, happening, events, critiques=critiques)
@@ -118,7 +121,7 @@ class Conversation:
             issues = await self._criticise(calls, happening, text, wait_s - _ANSWER_S)
         elif text:
             drafted = thinking_pb2.TurnEvent(response_drafted=thinking_pb2.ResponseDrafted(text=text))
-            await self._report(calls, happening, [drafted], critiques=False)
+            await self._report(calls, happening, [drafted], critiques=False, begins=False)
         if issues:
             self._was_sent_back = True
             return revision_prompt(issues)
@@ -157,8 +160,10 @@ class Conversation:
         *,
         critiques: bool,
         wait_s: float = 0,
+        begins: bool = True,
     ) -> thinking_pb2.ReportEventsResponse:
-        """Reports events; begins a turn first if none is open, as when a host was attached in the midst of one."""
+        """Reports events. If no turn is open, as when a host was attached in the midst of one, it `begins` one first,
+        or reports nothing: an answer alone is that to a switch."""
         request = thinking_pb2.ReportEventsRequest(session_id=self.session_id, turn_id=self._turn_id, events=events)
         request.wait.FromMilliseconds(int(wait_s * 1000))
         if self._turn_id:
@@ -168,6 +173,8 @@ class Conversation:
         except Ended as ended:
             if ended.status.code not in GONE:
                 raise
+            if not begins:
+                return thinking_pb2.ReportEventsResponse()
             await self._begin(calls, happening, "", critiques=critiques)
             request.turn_id, request.after_sequence = self._turn_id, self._seen
             response = await calls.report_events(request)
@@ -178,7 +185,7 @@ class Conversation:
     async def _criticise(self, calls: Calls, happening: Happening, text: str, wait_s: float) -> int:
         """In how many places a critique finds that the answer is wrong; 0 if it asks for no revision."""
         drafted = thinking_pb2.TurnEvent(response_drafted=thinking_pb2.ResponseDrafted(text=text))
-        response = await self._report(calls, happening, [drafted], critiques=True, wait_s=wait_s)
+        response = await self._report(calls, happening, [drafted], critiques=True, wait_s=wait_s, begins=False)
         verdicts = [directive.critique for directive in response.directives if directive.HasField("critique")]
         return len(verdicts[-1].issue_details) if verdicts and verdicts[-1].should_revise else 0
 

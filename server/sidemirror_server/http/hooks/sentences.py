@@ -33,12 +33,13 @@ def checked(late: int, of: int, *, is_kept: bool = True) -> str:
 
 
 def revision_prompt(issues: int) -> str:
-    """What the agent is sent back with. `issues`: in how many places the answer contradicts the record, at least 1."""
+    """What the agent is sent back with. `issues`: in how many places the answer contradicts the record or leaves out
+    what it has to say, at least 1."""
     places = "In one place your answer does" if issues == 1 else f"In {issues} places your answer does"
     return (
-        f"{MARK} {places} not agree with what the tools of this turn have returned. Compare each name, number and "
-        "claim of success in it with those results, correct what does not agree, and answer again. If all of it "
-        "agrees, repeat your answer."
+        f"{MARK} {places} not agree with what the tools of this turn have returned, or does not say that a call has "
+        "failed. Compare each name, number and claim of success in it with those results, correct what does not agree, "
+        "say what failed, and answer again. If nothing is wrong, repeat your answer."
     )
 
 

@@ -45,6 +45,9 @@ def _told_on(line: bytes, call_id: str) -> bool | None:
         item = payload.get("item", payload)
         if call_id not in (item.get("id"), item.get("call_id")):
             return None
+        if str(item.get("type")).endswith("_call"):
+            # What the model has asked for; its status says that it was asked for in full.
+            return None
         code, status, output = item.get("exit_code"), item.get("status"), item.get("output")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, LookupError, TypeError, AttributeError):
         return None

@@ -67,6 +67,11 @@ _GAVE_UP = re.compile(
 _TRY_HELP = re.compile(r"^(?:try ['`\"]?[\w.-]{1,40} --?help|usage: )", re.I)
 
 
+def call_failed(text: str, *, is_error: bool, has_worked: bool) -> bool:
+    """Whether a call that returned has failed: its text decides where nobody says how it ended."""
+    return is_error or (not has_worked and reports_failure(text))
+
+
 def reports_failure(text: str) -> bool:
     """Whether a result that is not marked as an error reports a failure."""
     said = text.strip()

@@ -18,7 +18,7 @@ import msgspec
 from sidemirror_server.memory.kin.signature import PASSES_BY_ITSELF, category_in
 from sidemirror_server.memory.recoveries.asked import Asked, asked, asks_the_sidecar, only_waits, same_intent
 from sidemirror_server.memory.recoveries.changed import FEWEST_VALUE_CHARS, change
-from sidemirror_server.memory.recoveries.failed import reports_failure
+from sidemirror_server.memory.recoveries.failed import call_failed
 from sidemirror_server.memory.recoveries.observation import (
     CameFrom,
     Move,
@@ -178,8 +178,9 @@ def apply(trail: Trail, event: Event) -> Failure | None:
             _called(trail, event, call)
         case ModelStarted():
             _goes_on(trail, event.agent)
-        case ToolReturned(call_id=call_id, content=content, is_error=is_error):
-            return _ended(trail, event, call_id, content, failed=is_error or reports_failure(content))
+        case ToolReturned(call_id=call_id, content=content, is_error=is_error, has_worked=has_worked):
+            failed = call_failed(content, is_error=is_error, has_worked=has_worked)
+            return _ended(trail, event, call_id, content, failed=failed)
         case ToolFailed(call_id=call_id, error=error):
             return _ended(trail, event, call_id, error, failed=True)
         case TurnStarted(messages=messages, task=task):

@@ -87,7 +87,7 @@ def _tool_called(what: pb.ToolCalled) -> records.ToolCalled:
 
 
 def _tool_returned(what: pb.ToolReturned) -> records.ToolReturned:
-    return records.ToolReturned(what.call_id, enter(what.content), what.is_error)
+    return records.ToolReturned(what.call_id, enter(what.content), what.is_error, what.has_worked)
 
 
 def _tool_failed(what: pb.ToolFailed) -> records.ToolFailed:

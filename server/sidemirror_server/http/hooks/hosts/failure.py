@@ -41,15 +41,18 @@ _NOTHING = {"gemini-cli": "(empty)"}
 
 
 def failed_by_fields(result: Any) -> bool | None:
-    """What the fields of a result say; None if it has none that would. -1 is no exit code: the command goes on."""
+    """What the fields of a result say; None if it has none that would. -1 is no exit code: the command goes on, and
+    has not worked so far."""
     if not isinstance(result, dict):
         return None
-    for name in _EXIT_FIELDS:
-        value = result.get(name)
-        if isinstance(value, int) and not isinstance(value, bool) and value != -1:
-            return value != 0
+    codes = [result[name] for name in _EXIT_FIELDS if type(result.get(name)) is int]
+    ended = [code for code in codes if code != -1]
+    if ended:
+        return bool(ended[0] != 0)
     flags = [bool(result[name]) for name in _FLAGS if name in result]
-    return any(flags) if flags else None
+    if any(flags):
+        return True
+    return False if flags and not codes else None
 
 
 def said_by_tool(host: str, text: str) -> str:

@@ -9,8 +9,8 @@ import msgspec
 from sidemirror_server.http.hooks.hosts.happening import AnswerGiven, CallEnded, Happening, HostLeft, Prompted, What
 from sidemirror_server.http.hooks.hosts.like_claude import arguments_of
 from sidemirror_server.http.hooks.hosts.payload import Payload, object_in, text_in, written
-from sidemirror_server.memory.recoveries.failed import reports_failure
 
+_SHELL = "run_shell_command"
 # What its model gets of a shell command: the output, and after it what is known of the process. A command that ended
 # well has no exit code there.
 _OF_SHELL = re.compile(r"\A(?:<untrusted_context>\n)?(?:Command: |Output: )")
@@ -50,17 +50,20 @@ def _ran(payload: Payload) -> CallEnded | None:
         return None
     response = object_in(payload, "tool_response")
     result = _text_of(response.get("llmContent"))
-    failed = bool(response.get("error")) or _failed(result)
+    failed = True if response.get("error") else _failed(name, result)
     # The time in it tells two equal calls apart; a hook that is registered twice gets the same.
     timed = "timestamp" in payload
     call_id = hashlib.sha256(msgspec.json.encode(payload)).hexdigest()[:32] if timed else ""
     return CallEnded(call_id, name, arguments_of(payload), result, failed)
 
 
-def _failed(result: str) -> bool:
-    """Whether a tool has failed, by the text that the model gets."""
+def _failed(name: str, result: str) -> bool | None:
+    """Whether a tool has failed of which no error is told. Of a command that says nothing; the text that the model gets
+    says it where the command has ended."""
+    if name != _SHELL:
+        return False
     if not _OF_SHELL.match(result):
-        return reports_failure(result)
+        return None
     exited = _EXITED.search(result, max(0, len(result) - _TAIL_CHARS))
     return exited is not None and exited["code"] != "0"
 

@@ -14,7 +14,6 @@ from sidemirror_server.http.hooks.hosts.happening import (
 )
 from sidemirror_server.http.hooks.hosts.like_claude import arguments_of
 from sidemirror_server.http.hooks.hosts.payload import Payload, object_in, text_in, written
-from sidemirror_server.memory.recoveries.failed import reports_failure
 
 
 def read(event: str, payload: Payload) -> Happening | None:
@@ -59,5 +58,4 @@ def _ran(payload: Payload) -> CallEnded | None:
     parts = response.get("content")
     texts = [text_in(part, "text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
     result = written("\n".join(text for text in texts if text)) if texts else written(response)
-    failed = failed_by_fields(response)
-    return CallEnded("", name, arguments_of(payload), result, reports_failure(result) if failed is None else failed)
+    return CallEnded("", name, arguments_of(payload), result, failed_by_fields(response))

@@ -28,6 +28,8 @@ _ADMITS = re.compile(
     r"unavailable|sorry|unfortunately|no results?|did(?: not|n['’]t)|timed? out|denied|missing|does(?: not|n['’]t))\b",
     re.IGNORECASE,
 )
+# What looks like it and is the opposite.
+_DENIES = re.compile(r"\b(?:no|zero|0|without(?: any)?) (?:errors?|fail(?:ed|ures?))\b", re.IGNORECASE)
 # Begins at the verb, because a pattern that begins with any run of letters takes quadratic time.
 _CLAIMS_DONE = re.compile(
     r"\b(?:has|have|was|were|is|are|been)\s+(?:been\s+|now\s+|also\s+){0,4}(?:successfully\s+)?"
@@ -93,7 +95,7 @@ def _pointed(point: Point) -> IssueAnswer:
 def _errors(response: Response) -> Iterator[IssueAnswer]:
     """An issue for failures that were neither recovered from nor mentioned in the response."""
     standing = _standing(response)
-    if not standing or _ADMITS.search(response.text):
+    if not standing or _ADMITS.search(_DENIES.sub("", response.text)):
         return
     failed = standing[-1]
     done = _CLAIMS_DONE.search(response.text)
