@@ -30,6 +30,8 @@ from sidemirror_server.vocabulary.status import ResultStatus
 
 _log = logging.getLogger(__name__)
 NOTHING_MORE = Extra()
+# The detail of a reflection on a failure that was repaired while it was made.
+WORKED_SINCE = "the same call has worked since"
 # How long a reflection waits for its lessons after its model has answered. Chosen here: many times what a healthy store
 # takes, including a sidecar's first search.
 _LESSONS_S = 1.0
@@ -156,7 +158,9 @@ class Reflections:
                 reflection = await not_retired(self._retired, turn.scope, reflection)
             lessons = asyncio.create_task(self._block(turn, directive_id, found))
             await asyncio.wait([lessons], timeout=self._patience_s(asked.wanted_at_s))
-            if lessons.done():
+            if directive_id in turn.state.withdrawn:
+                reflection = Reflection(ResultStatus.NOTHING, WORKED_SINCE, usage=reflection.usage)
+            elif lessons.done():
                 reflection = _with(reflection, lessons.result())
         finally:
             found.cancel()
