@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidemirror_server.models.adapters.rules.advice import advice, named_field
+from sidemirror_server.models.adapters.rules.memory_reflection import memory_reflection_answer
 from sidemirror_server.models.adapters.rules.mid_turn import mid_turn_answer
 from sidemirror_server.models.adapters.rules.wording import what_it_says
 from sidemirror_server.models.answers import MidTurnAnswer
@@ -106,6 +107,54 @@ def test_the_same_call_again_and_again() -> None:
     assert answer.suggested_action == (
         "Do not call `search` with the same arguments again: use its last result, or change one argument."
     )
+
+
+def tried(*outcomes: str, tool: str = "fetch") -> list[EvidenceStep]:
+    """The same call for each outcome; one that begins with "Error" is a failure."""
+    steps = []
+    for i, text in enumerate(outcomes):
+        asked = call(f"{tool}{i}", tool)
+        failed = failure(f"{tool}{i}r", f"{tool}{i}", text, tool, "network")
+        steps += [asked, failed if text.startswith("Error") else result(f"{tool}{i}r", f"{tool}{i}", text, tool)]
+    return steps
+
+
+RESET = "Error: connection reset"
+
+
+def test_a_retry_that_worked_is_no_loop() -> None:
+    """Neither in the turn nor in what is learned of it. Seen to fail: "was called 3 times with the same arguments"."""
+    for outcomes in ((RESET, RESET, "ok"), (RESET, RESET, RESET, "ok"), ("1", "2", "3"), ("1", "1", RESET)):
+        told = evidence(*tried(*outcomes), call("d", "b"), failure("e", "d", "boom", "b"))
+        assert "same arguments" not in mid_turn_answer(evidence(*tried(*outcomes))).reflection
+        assert "same arguments" not in memory_reflection_answer(told).reflection
+    assert "called 3 times" in memory_reflection_answer(evidence(*tried(RESET, RESET, RESET))).reflection
+    assert "called 3 times" in mid_turn_answer(evidence(*tried(RESET, "ok", "ok", "ok"))).reflection
+
+
+def test_a_call_that_fails_each_time_is_not_to_be_tried_once_more() -> None:
+    """Seen to fail: told "try once more" of what was tried three times, and to use a result that there is none of."""
+    answer = mid_turn_answer(evidence(*tried(RESET, RESET, RESET)))
+    assert answer.suggested_action == (
+        "Do not call `fetch` with the same arguments again: change one argument, or use another source."
+    )
+    assert mid_turn_answer(evidence(*tried(RESET))).suggested_action == (
+        "Try `fetch` once more after a pause; if it fails again, use another source."
+    )
+
+
+def test_what_was_repaired_before_is_not_counted() -> None:
+    """Seen to fail: "; 2 more failed" of failures after which the call had worked."""
+    answer = mid_turn_answer(evidence(*tried(RESET, RESET, "ok", tool="a"), *tried(RESET, tool="b")))
+    assert answer.reflection.startswith("The failure that counts is the call of `b`")
+    assert "more failed" not in answer.reflection
+    answer = mid_turn_answer(evidence(*tried(RESET, tool="a"), *tried(RESET, tool="b")))
+    assert "; 1 more failed" in answer.reflection
+
+
+def test_two_calls_in_turns_that_bring_something_new() -> None:
+    steps = [s for i in range(4) for s in (call(f"c{i}", "ab"[i % 2]), result(f"r{i}", f"c{i}", f"{i}", "ab"[i % 2]))]
+    assert "alternate" not in mid_turn_answer(evidence(*steps)).reflection
 
 
 def test_without_any_tool_the_first_claim_after_the_plan() -> None:

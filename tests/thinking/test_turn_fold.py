@@ -28,6 +28,7 @@ from sidemirror_server.thinking.record import (
     recorded_in,
 )
 from sidemirror_server.thinking.reflect import Extra
+from sidemirror_server.thinking.schedule import Reason
 from sidemirror_server.thinking.turn import apply
 from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import (
@@ -281,24 +282,46 @@ class Turns(RuleBasedStateMachine):
 
     @invariant()
     def slots_stay_within_the_cap(self) -> None:
-        claims = sum(isinstance(what, SlotClaim) for _, _, what in self._record())
-        assert claims <= self.slots
-        assert self.turn.state.spent.reflections == claims
+        """What nobody asked for, and came to nothing because the call worked meanwhile, takes no slot."""
+        record = [what for _, _, what in self._record()]
+        spent = sum(isinstance(what, SlotClaim) for what in record)
+        for what in record:
+            if isinstance(what, Directive) and isinstance(what.what, Reflection):
+                spent -= what.what.status is ResultStatus.NOTHING and Reason.REQUESTED not in what.reasons
+        assert self.turn.state.spent.reflections == spent <= self.slots
+
+    def _calls(self) -> dict[str, tuple[str, str, str]]:
+        """By the event in which it ended, each call: agent, tool and arguments."""
+        opened: dict[str, tuple[str, str, str]] = {}
+        ended = {}
+        for _, event in self._events():
+            match event.what:
+                case ToolCalled() as call:
+                    opened.pop(call.call_id or event.event_id, None)
+                    opened[call.call_id or event.event_id] = event.agent, call.name, call.arguments
+                case ToolReturned(call_id=call_id) | ToolFailed(call_id=call_id):
+                    own = [one for one, call in opened.items() if call[0] == event.agent]
+                    if (key := call_id or (own[-1] if own else "")) in opened:
+                        ended[event.event_id] = opened.pop(key)
+        return ended
 
     @invariant()
-    def errors_are_cleared_only_by_a_reflection_that_saw_them(self) -> None:
+    def errors_are_cleared_only_by_a_reflection_that_saw_them_or_by_the_same_call_that_works(self) -> None:
         errors: list[tuple[int, str]] = []
+        calls = self._calls()
         claimed: dict[str, int] = {}
         for sequence, _, what in self._record():
             if isinstance(what, SlotClaim):
                 claimed[what.directive_id] = sequence
             elif isinstance(what, Directive) and isinstance(what.what, Reflection):
                 began = claimed.get(what.directive_id, 0)
-                if what.what.status is ResultStatus.OK:
+                if what.what.status in (ResultStatus.OK, ResultStatus.NOTHING) and began:
                     errors = [error for error in errors if error[0] > began]
             elif isinstance(what, Event):
                 if isinstance(what.what, ToolFailed) or (isinstance(what.what, ToolReturned) and what.what.is_error):
                     errors.append((sequence, what.event_id))
+                elif isinstance(what.what, ToolReturned) and what.event_id in calls:
+                    errors = [error for error in errors if calls.get(EventId(error[1])) != calls[what.event_id]]
                 elif isinstance(what.what, ReflectionRecorded):
                     errors = []
         expected = [event_id for _, event_id in errors][-20:]

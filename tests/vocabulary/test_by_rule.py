@@ -20,6 +20,8 @@ GENERAL = RuleWords(RuleKind.GENERAL)
     [
         ("`search` failed: its error says “no such table: users”, a not found failure.", RESTATED),
         ("`a` failed; a later call of it worked. `a` was called 4 times with the same arguments.", RESTATED),
+        ("Do not call `a` with the same arguments again: use its last result, or change one argument.", RESTATED),
+        ("Do not call `a` with the same arguments again: change one argument, or use another source.", RESTATED),
         ("`mysql` failed with a validation failure; a later call of it worked.", RESTATED),
         ("A call failed.", RESTATED),
         ("The last calls alternate between `a` and `b` without anything new.", RESTATED),

@@ -26,6 +26,19 @@ class OpenCall(msgspec.Struct, frozen=True):
     stale: bool = False
 
 
+# An agent's call: the agent, and the call's key.
+CallOf = tuple[str, str]
+
+
+class ToldOf(msgspec.Struct, frozen=True):
+    """The failing calls that a directive is about and that did not work since. `is_reflection`: it was made and said.
+    `takes_slot`: it took one, without a model's tokens, and gives it back when all of them work."""
+
+    calls: frozenset[CallOf]
+    is_reflection: bool = False
+    takes_slot: bool = False
+
+
 class TurnState(msgspec.Struct):
     """Everything known about a turn. Only `apply` fills it in."""
 
@@ -74,6 +87,11 @@ class TurnState(msgspec.Struct):
     windows: dict[str, Window] = {}
     findings: tuple[Detection, ...] = ()
     claims: dict[DirectiveId, tuple[int, SlotClaim]] = {}
+    # The failures of each call that did not work since, and what is, or is being, said of them.
+    failing: dict[CallOf, tuple[EventId, ...]] = {}
+    told_of: dict[DirectiveId, ToldOf] = {}
+    # What need not be told any more: the same call has worked since, or a later reflection is about it too.
+    withdrawn: tuple[DirectiveId, ...] = ()
 
     event_count: int = 0
     tool_call_count: int = 0

@@ -40,6 +40,7 @@ _FAILED = (
     rf"|{_TOOL} was called \d+ times with the same arguments"
     rf"|the last calls (?:of {_TOOL} )?alternate between .{{1,140}}? without anything new"
     rf"|do not call {_TOOL} with the same arguments again: use its last result, or change one argument"
+    rf"|do not call {_TOOL} with the same arguments again: change one argument, or use another source"
     rf"|in \d+ cases {_TOOL} failed in the same way \([a-z_]+\)"
 )
 _RESTATED = re.compile(rf"(?:{_FAILED})(?:\.\s+(?:{_FAILED}))*\.?")

@@ -2977,7 +2977,10 @@ type TurnAck struct {
 	// The ids of the directives in progress.
 	PendingIds []string `protobuf:"bytes,3,rep,name=pending_ids,json=pendingIds,proto3" json:"pending_ids,omitempty"`
 	// What is left of the turn's budget.
-	BudgetLeft    *BudgetLeft `protobuf:"bytes,4,opt,name=budget_left,json=budgetLeft,proto3" json:"budget_left,omitempty"`
+	BudgetLeft *BudgetLeft `protobuf:"bytes,4,opt,name=budget_left,json=budgetLeft,proto3" json:"budget_left,omitempty"`
+	// The ids of directives that need not be shown any more: the failing call that they are about has worked since, or a
+	// later reflection is about it too. Those since the last ack of this stream; the first one names all of the turn.
+	WithdrawnIds  []string `protobuf:"bytes,5,rep,name=withdrawn_ids,json=withdrawnIds,proto3" json:"withdrawn_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3036,6 +3039,13 @@ func (x *TurnAck) GetPendingIds() []string {
 func (x *TurnAck) GetBudgetLeft() *BudgetLeft {
 	if x != nil {
 		return x.BudgetLeft
+	}
+	return nil
+}
+
+func (x *TurnAck) GetWithdrawnIds() []string {
+	if x != nil {
+		return x.WithdrawnIds
 	}
 	return nil
 }
@@ -6808,14 +6818,15 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	" \x01(\x0e2\x1d.sidemirror.v1.ReflectionModeR\x0ereflectionMode\x121\n" +
 	"\x06budget\x18\v \x01(\v2\x19.sidemirror.v1.TurnBudgetR\x06budget\x12@\n" +
 	"\rcritique_mode\x18\f \x01(\x0e2\x1b.sidemirror.v1.CritiqueModeR\fcritiqueMode\x126\n" +
-	"\asilence\x18\r \x01(\x0e2\x1c.sidemirror.v1.SilenceReasonR\asilence\"\x9c\x01\n" +
+	"\asilence\x18\r \x01(\x0e2\x1c.sidemirror.v1.SilenceReasonR\asilence\"\xc1\x01\n" +
 	"\aTurnAck\x12\x1a\n" +
 	"\breceived\x18\x01 \x01(\x04R\breceived\x12\x18\n" +
 	"\adurable\x18\x02 \x01(\x04R\adurable\x12\x1f\n" +
 	"\vpending_ids\x18\x03 \x03(\tR\n" +
 	"pendingIds\x12:\n" +
 	"\vbudget_left\x18\x04 \x01(\v2\x19.sidemirror.v1.BudgetLeftR\n" +
-	"budgetLeft\"S\n" +
+	"budgetLeft\x12#\n" +
+	"\rwithdrawn_ids\x18\x05 \x03(\tR\fwithdrawnIds\"S\n" +
 	"\x05Nudge\x120\n" +
 	"\apattern\x18\x01 \x01(\x0e2\x16.sidemirror.v1.PatternR\apattern\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\"i\n" +

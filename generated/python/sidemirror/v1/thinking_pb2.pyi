@@ -524,16 +524,18 @@ class TurnPlan(_message.Message):
     def __init__(self, turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., turn_count: _Optional[int] = ..., system_prompt: _Optional[str] = ..., token_budget: _Optional[int] = ..., provider_parameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., context: _Optional[_Union[_common_pb2.ContextBlock, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., reflection_mode: _Optional[_Union[ReflectionMode, str]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ..., critique_mode: _Optional[_Union[_common_pb2.CritiqueMode, str]] = ..., silence: _Optional[_Union[SilenceReason, str]] = ...) -> None: ...
 
 class TurnAck(_message.Message):
-    __slots__ = ("received", "durable", "pending_ids", "budget_left")
+    __slots__ = ("received", "durable", "pending_ids", "budget_left", "withdrawn_ids")
     RECEIVED_FIELD_NUMBER: _ClassVar[int]
     DURABLE_FIELD_NUMBER: _ClassVar[int]
     PENDING_IDS_FIELD_NUMBER: _ClassVar[int]
     BUDGET_LEFT_FIELD_NUMBER: _ClassVar[int]
+    WITHDRAWN_IDS_FIELD_NUMBER: _ClassVar[int]
     received: int
     durable: int
     pending_ids: _containers.RepeatedScalarFieldContainer[str]
     budget_left: BudgetLeft
-    def __init__(self, received: _Optional[int] = ..., durable: _Optional[int] = ..., pending_ids: _Optional[_Iterable[str]] = ..., budget_left: _Optional[_Union[BudgetLeft, _Mapping]] = ...) -> None: ...
+    withdrawn_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, received: _Optional[int] = ..., durable: _Optional[int] = ..., pending_ids: _Optional[_Iterable[str]] = ..., budget_left: _Optional[_Union[BudgetLeft, _Mapping]] = ..., withdrawn_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Nudge(_message.Message):
     __slots__ = ("pattern", "message")

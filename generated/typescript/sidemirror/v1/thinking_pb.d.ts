@@ -1356,6 +1356,14 @@ export declare type TurnAck = Message<"sidemirror.v1.TurnAck"> & {
    * @generated from field: sidemirror.v1.BudgetLeft budget_left = 4;
    */
   budgetLeft?: BudgetLeft | undefined;
+
+  /**
+   * The ids of directives that need not be shown any more: the failing call that they are about has worked since, or a
+   * later reflection is about it too. Those since the last ack of this stream; the first one names all of the turn.
+   *
+   * @generated from field: repeated string withdrawn_ids = 5;
+   */
+  withdrawnIds: string[];
 };
 
 /**

@@ -64,14 +64,17 @@ def write_left(wire: pb.BudgetLeft, budget: BudgetLeft) -> None:
         wire.usd = budget.usd
 
 
-def write_ack(wire: pb.TurnAck, turn: LiveTurn, received: int, durable: int, now_us: int) -> None:
-    """Writes an ack into an empty message: events received and durable, pending directives, and the budget."""
+def write_ack(wire: pb.TurnAck, turn: LiveTurn, received: int, durable: int, now_us: int, withdrawn: int = 0) -> None:
+    """Writes an ack into an empty message: events received and durable, pending directives, those that were withdrawn
+    after the first `withdrawn`, and the budget."""
     wire.received = received
     wire.durable = durable
     if turn.state.claims:
         wire.pending_ids.extend(turn.state.claims)
     if turn.telling:
         wire.pending_ids.extend(turn.telling)
+    if len(turn.state.withdrawn) > withdrawn:
+        wire.withdrawn_ids.extend(turn.state.withdrawn[withdrawn:])
     write_left(wire.budget_left, left(turn.state, now_us))
 
 

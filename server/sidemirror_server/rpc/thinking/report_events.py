@@ -23,7 +23,7 @@ async def report_events(
 ) -> pb.ReportEventsResponse:
     turn = await conductor.take_up_named(call.scope, request.turn_id, request.session_id)
     events = await events_of(request.events, turn.state.turn_id, call)
-    before = turn.state.last_sequence
+    before, withdrawn = turn.state.last_sequence, len(turn.state.withdrawn)
     places = await conductor.take_in(turn, events)
     await recorder.wait_durable(turn, max(places, default=0))
     if turn.telling:
@@ -34,12 +34,13 @@ async def report_events(
     # Without `after_sequence`, a call without events answers with what was made while it waited.
     first = request.after_sequence if request.HasField("after_sequence") else min(places, default=before)
     said = [item for item in turn.said if item.sequence > first and item.directive.what is not turn.plan]
-    said = [item for item in said if not item.directive.is_shadow]
+    is_withdrawn = set(turn.state.withdrawn).__contains__
+    said = [item for item in said if not (item.directive.is_shadow or is_withdrawn(item.directive.directive_id))]
     if said:
         await recorder.wait_durable(turn, said[-1].sequence)
     response = pb.ReportEventsResponse(
         directives=[directive_to_wire(item.directive, turn.state.turn_id, item.sequence) for item in said],
         turn_id=turn.state.turn_id,
     )
-    write_ack(response.ack, turn, len(events), len(events), call.clock.now_us())
+    write_ack(response.ack, turn, len(events), len(events), call.clock.now_us(), withdrawn)
     return response

@@ -107,7 +107,8 @@ class _TurnStream:
         self._received = 0
         self._durable = 0
         self._places: deque[int] = deque()
-        self._told: tuple[int, int, tuple[str, ...]] | None = None
+        self._told: tuple[int, int, tuple[str, ...], int] | None = None
+        self._withdrawn = 0
         self._summary: Said | None = None
         self._durable_news: asyncio.TimerHandle | None = None
         self._durable_due = False
@@ -152,12 +153,16 @@ class _TurnStream:
         if missed is not None:
             GAPS.add(1)
             self._unrecorded(response).gap.CopyFrom(_gap(missed))
-        directives.extend([self._directive(item) for item in said if is_sent(item.directive)])
+        withdrawn = self._turn.state.withdrawn
+        sent = [item for item in said if is_sent(item.directive) and item.directive.directive_id not in withdrawn]
+        directives.extend(map(self._directive, sent))
         times = self._times
         closes = times.ends
         if self._has_news(at_once=bool(directives) or half_closed or self._turn.over or closes):
             ack = self._unrecorded(response).ack
-            write_ack(ack, self._turn, self._received, self._durable, self._call.clock.now_us())
+            now_us = self._call.clock.now_us()
+            write_ack(ack, self._turn, self._received, self._durable, now_us, self._withdrawn)
+            self._withdrawn = len(withdrawn)
         if closes and times.closing_due():
             self._unrecorded(response).closing.CopyFrom(_closing(times.closing_reason, times.grace_s))
         elif not directives and times.heartbeat_due():
@@ -176,10 +181,11 @@ class _TurnStream:
         """Whether to send an ack. An unchanged ack is not sent. One in which only `durable` has grown waits for another
         reason to send, or for `_DURABLE_S`, unless `at_once`."""
         self._count_durable()
-        told = (self._received, self._durable, (*self._turn.state.claims, *self._turn.telling))
+        state = self._turn.state
+        told = (self._received, self._durable, (*state.claims, *self._turn.telling), len(state.withdrawn))
         if told == self._told:
             return False
-        alone = self._told is not None and told[0] == self._told[0] and told[2] == self._told[2]
+        alone = self._told is not None and told[0] == self._told[0] and told[2:] == self._told[2:]
         if alone and not (at_once or self._durable_due):
             if self._durable_news is None:
                 self._durable_news = asyncio.get_running_loop().call_later(_DURABLE_S, self._tell_durable)

@@ -1,10 +1,11 @@
 """The findings in a turn's evidence: failed calls, repeated calls, open calls and questions. No prose, no guesses."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
+from sidemirror_server.vocabulary.ids import EventId
 
 # A call repeated this often is a loop (decision 016).
 REPEATED_FROM = 3
@@ -24,8 +25,8 @@ class FailedStep(msgspec.Struct, frozen=True):
 class Findings(msgspec.Struct, frozen=True):
     """Findings, each oldest first.
 
-    `repeated`: the calls of the last loop of equal, non-polling calls. `alternating`: the last four calls, if they are
-    A-B-A-B. `unanswered`: calls without a result after which the agent went on. `basis`: the first good result if its
+    `repeated`: the last equal, non-polling calls in a row that all failed, or all brought the same answer.
+    `alternating`: the last four calls, if they are A-B-A-B and bring nothing new. `unanswered`: calls without a result after which the agent went on. `basis`: the first good result if its
     call is known, else the model's text before that result. `claim`: the agent's second text, because agents plan in
     the first; the first text if there is no second. `drafted`: the last response, if any.
     """
@@ -48,12 +49,13 @@ def findings_of(evidence: Evidence) -> Findings:
     outcomes = [step for step in steps if step.kind in {"tool_result", "tool_failure"}]
     worked = tuple(step for step in outcomes if not _failed(step))
     active = [call for call in calls if not call.polling]
+    ended = {step.answers: step for step in outcomes if step.answers}
     return Findings(
         calls=calls,
         worked=worked,
         failures=_failures(steps),
-        repeated=_repeated(active),
-        alternating=_alternating(active),
+        repeated=_repeated(active, ended),
+        alternating=_alternating(active, ended),
         unanswered=_unanswered(steps[-_WHOLE_STEPS:]),
         basis=_basis(steps),
         claim=_claim(steps),
@@ -98,23 +100,43 @@ def _claim(steps: Sequence[EvidenceStep]) -> EvidenceStep | None:
     return texts[-1] if texts else None
 
 
-def _repeated(calls: Sequence[EvidenceStep]) -> tuple[EvidenceStep, ...]:
-    same: dict[tuple[str, str, str], list[EvidenceStep]] = {}
-    for call in calls:
-        same.setdefault((call.agent, call.name, call.text), []).append(call)
-    loops = [loop for loop in same.values() if len(loop) >= REPEATED_FROM]
-    last = {call.event_id: place for place, call in enumerate(calls)}
-    if not loops:
-        return ()
-    latest: list[EvidenceStep] = max(loops, key=lambda loop: last[loop[-1].event_id])
-    return tuple(latest)
+def _repeated(calls: Sequence[EvidenceStep], ended: Mapping[EventId, EvidenceStep]) -> tuple[EvidenceStep, ...]:
+    """By the rule of the detectors. Failures are no loop where the same call worked later: it was tried again."""
+    answered = [call for call in calls if call.event_id in ended]
+    worked = {_key(call): place for place, call in enumerate(answered) if not _failed(ended[call.event_id])}
+    rows: dict[str, list[EvidenceStep]] = {}
+    loop: list[EvidenceStep] = []
+    for place, call in enumerate(answered):
+        row = rows.get(call.agent)
+        if row is None or not _goes_on(row[-1], call, ended):
+            row = rows[call.agent] = []
+        row.append(call)
+        stands = not _failed(ended[call.event_id]) or worked.get(_key(call), -1) < place
+        if len(row) >= REPEATED_FROM and stands:
+            loop = row
+    return tuple(loop)
 
 
-def _alternating(calls: Sequence[EvidenceStep]) -> tuple[EvidenceStep, ...]:
-    if len(calls) < 4:
+def _key(call: EvidenceStep) -> tuple[str, str, str]:
+    return call.agent, call.name, call.text
+
+
+def _goes_on(before: EvidenceStep, call: EvidenceStep, ended: Mapping[EventId, EvidenceStep]) -> bool:
+    """Whether a call repeats the one before it, and fails as well or brings the same answer."""
+    was, now = ended[before.event_id], ended[call.event_id]
+    same = _failed(was) and _failed(now) or (_failed(was), was.text) == (_failed(now), now.text)
+    return _key(before) == _key(call) and same
+
+
+def _alternating(calls: Sequence[EvidenceStep], ended: Mapping[EventId, EvidenceStep]) -> tuple[EvidenceStep, ...]:
+    last = calls[-4:]
+    ends = [ended[call.event_id] for call in last if call.event_id in ended]
+    if len(ends) < 4:
         return ()
-    keys = [(call.agent, call.name, call.text) for call in calls[-4:]]
-    return tuple(calls[-4:]) if keys[0] == keys[2] != keys[1] == keys[3] else ()
+    keys = [_key(call) for call in last]
+    brings = [(_failed(end), end.text) for end in ends]
+    is_old = all(map(_failed, ends)) or brings[:2] == brings[2:]
+    return tuple(last) if is_old and keys[0] == keys[2] != keys[1] == keys[3] else ()
 
 
 def _unanswered(steps: Sequence[EvidenceStep]) -> tuple[EvidenceStep, ...]:

@@ -11,6 +11,7 @@ from sidemirror_server.models.adapters.rules.mid_turn import (
     advised,
     confidence_of,
     kind_of,
+    loop_advised,
     loop_told,
 )
 from sidemirror_server.models.adapters.rules.wording import quoted, tool_name, what_it_says_to_all
@@ -89,12 +90,8 @@ def _strategy(found: Findings, failure: FailedStep | None, evidence: Evidence) -
         category = named(failure.failed.category) or evidence.error_category
         said = telling(failure.failed.text)
         return advice(category, tool_name(failure.failed), said) if points(category, said) else ""
-    if found.repeated or found.alternating:
-        last = (found.repeated or found.alternating)[-1]
-        return (
-            f"Do not call {tool_name(last)} with the same arguments again: use its last result, or change one argument."
-        )
-    return ""
+    loop = found.repeated or found.alternating
+    return loop_advised(found, loop) if loop else ""
 
 
 def _importance(

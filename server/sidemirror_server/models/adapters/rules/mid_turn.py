@@ -24,6 +24,8 @@ def mid_turn_answer(evidence: Evidence) -> MidTurnAnswer:
     found = findings_of(evidence)
     failure, action = _pointed(found)
     loop = _loop(found)
+    if loop and failure and failure.failed.category == "network":
+        action = ""  # "once more" is what the agent did, over and over
     action = action or _next(found, loop)
     sentences = (
         what_failed(found, failure) if failure else "",
@@ -56,7 +58,7 @@ def what_failed(found: Findings, failure: FailedStep) -> str:
         call = f"the call of {tool_name(failed)}{f' with {arguments}' if arguments else ''}"
     else:
         call = f"{tool_name(failed)} on what was said before it"
-    others = len(found.failures) - 1
+    others = sum(one.recovered_by is None for one in found.failures if one is not failure)
     more = f"; {others} more failed" if others else ""
     then = "; a later call of it worked" if failure.recovered_by else ""
     return f"The failure that counts is {call}: {told}{more}{then}."
@@ -78,6 +80,13 @@ def loop_told(found: Findings) -> str:
     return f"The last calls alternate between {tool_name(one)} and {tool_name(other)} without anything new."
 
 
+def loop_advised(found: Findings, loop: Sequence[EvidenceStep]) -> str:
+    """What to do about a loop. One that failed each time has no result to use."""
+    has_failed = loop[-1].event_id in {one.cause.event_id for one in found.failures}
+    instead = "change one argument, or use another source" if has_failed else "use its last result, or change one argument"
+    return f"Do not call {tool_name(loop[-1])} with the same arguments again: {instead}."
+
+
 def _unanswered(found: Findings) -> str:
     shown = dict.fromkeys(tool_name(call) for call in found.unanswered[:_MOST_CITED_FOR_ONE])
     return f"Still open: {', '.join(shown)} never returned." if shown else ""
@@ -92,8 +101,7 @@ def _loop(found: Findings) -> tuple[EvidenceStep, ...]:
 def _next(found: Findings, loop: Sequence[EvidenceStep]) -> str:
     """What to do where no failure says so; empty if nothing."""
     if loop:
-        again = f"Do not call {tool_name(loop[-1])} with the same arguments again"
-        return f"{again}: use its last result, or change one argument."
+        return loop_advised(found, loop)
     if found.unanswered:
         return f"Get the result of {tool_name(found.unanswered[0])} or call it again before relying on it."
     return ""
