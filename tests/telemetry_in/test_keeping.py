@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import grpc
 import pytest
 
 from sidemirror_server.rpc.otlp import receiver
+from sidemirror_server.storage.sqlite.journal import SqliteJournal
 from sidemirror_server.telemetry_in import inbox, recording
 from sidemirror_server.telemetry_in.inbox import TOPIC, SpanInbox, placed
 from sidemirror_server.telemetry_in.spans import Span, SpanKind
@@ -125,30 +126,27 @@ async def test_what_is_refused_for_want_of_jobs_leaves_nothing(tmp_path: Path) -
         assert await notes(server) == 1
 
 
-@contextlib.contextmanager
-def one_by_one(server: Running) -> Iterator[None]:
+@pytest.fixture
+def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The notes that are written side by side are durable one after the other."""
-    journal = server.sidecar._telemetry._recorder._inbox._journal  # type: ignore[union-attr]  # it takes spans
-    add, numbers = journal.add, itertools.count()
+    add, numbers = SqliteJournal.add, itertools.count()
 
     async def added(*given: Any, **named: Any) -> bool:
         is_new = await add(*given, **named)
         await asyncio.sleep(0.02 * next(numbers))
         return is_new
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(journal, "add", added)
-        yield
+    monkeypatch.setattr(SqliteJournal, "add", added)
 
 
+@pytest.mark.usefixtures("one_by_one")
 async def test_of_a_refused_export_whole_traces_are_kept(tmp_path: Path) -> None:
     """Each with its job, as many as are kept side by side. Seen to fail when leave is asked for again after the note is
     written: traces had notes for a day, and no job."""
     runs = [run_of(f"run {number}", CALLS[:1], conversation=f"c{number}") for number in range(20)]
     everything = [one for run in runs for one in run]
     async with receiving(tmp_path, limits__queued_jobs="5", telemetry__settle_s="2") as server:
-        with one_by_one(server):
-            assert await refused(server, everything) is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert await refused(server, everything) is grpc.StatusCode.RESOURCE_EXHAUSTED
         jobs = await server.sidecar._queue.list(DEFAULT_SCOPE, inbox.KIND, (JobState.QUEUED,), None, 100)
         kept = await notes(server)
         assert (kept, len(jobs)) == (16, 16)

@@ -59,13 +59,14 @@ for _dimension, _line in enumerate(_UNITS_TEXT.strip().splitlines()):
 _KEY = re.compile(r"[\"']?([A-Za-z_]\w{0,40})[\"']?\s{0,2}[:=]\s{0,2}[\"']?$")
 _NUMERIC = re.compile(r"\d{1,12}(?:\.\d{1,6})?")
 _BESIDE = ("currency", "unit", "units", "currency_code", "uom", "weight_unit", "unit_of_measure")
+# What begins no word of these is told by its first letter: all words at each place took three times as long.
 _PERIOD = re.compile(
-    r"[^.;\n\d]{0,24}?(?:\bper|\ba|\ban|\bevery|\beach|/|\bper:)[ \t\"':]{0,4}"
+    r"[^.;\n\d]{0,24}?(?:/|(?=[pae])\b(?:per:?|an?|every|each))[ \t\"':]{0,4}"
     r"(?P<period>second|minute|hour|night|day|week|month|quarter|year)s?\b",
     re.IGNORECASE,
 )
 _PERIOD_ON_RECORD = re.compile(
-    r"[^.;\d]{0,20}?(?:\bper|\ba|\ban|\bevery|\beach|/|\binterval|\bperiod|\bfrequency)[ \t\"':=]{0,5}"
+    r"[^.;\d]{0,20}?(?:/|(?=[paeif])\b(?:per(?:iod)?|an?|every|each|interval|frequency))[ \t\"':=]{0,5}"
     r"(?P<period>second|minute|hour|night|day|week|month|quarter|year|daily|weekly|monthly|yearly|annual)",
     re.IGNORECASE,
 )
