@@ -62,6 +62,8 @@ def repository(folder: Path, known: Path) -> Path:
 
 # Where Maven keeps what it has, unless its user says otherwise.
 _KNOWN = Path.home() / ".m2/repository"
+_INSTALLED = ("sidemirror-api", "sidemirror-client")
+_MAVEN = ("mvn", "-q", "-B")
 _CLIENT = "dev/sidemirror/sidemirror-client/0.1.0/sidemirror-client-0.1.0"
 
 
@@ -86,14 +88,16 @@ def uses(maven: Sequence[str], made: Path, built: Path, tmp_path: Path) -> None:
 
 
 def test_a_project_elsewhere(tmp_path: Path) -> None:
-    """Seen to fail when the client's POM does not name the contract."""
+    """Into the repository of Maven's user: with another one Maven compiles the whole contract anew, and so does who
+    builds it next. Seen to fail when the client's POM does not name the contract."""
     (java,) = [language for language in LANGUAGES if language.name == "java"]
     ready(java)
-    built = repository(tmp_path / "repository", _KNOWN)
-    maven = ("mvn", "-q", "-B", f"-Dmaven.repo.local={built}")
-    run((*maven, "-o", "-f", "with-contract", "install", "-DskipTests"), java.folder)
-    assert (built / f"{_CLIENT}.jar").exists()
-    uses(maven, built, built, tmp_path)
+    places = [_KNOWN / f"dev/sidemirror/{name}/maven-metadata-local.xml" for name in _INSTALLED]
+    for place in places:
+        place.unlink(missing_ok=True)  # what the last installation says of itself
+    run((*_MAVEN, "-o", "-f", "with-contract", "install", "-DskipTests"), java.folder)
+    assert [place for place in places if not place.exists()] == []
+    uses(_MAVEN, _KNOWN, _KNOWN, tmp_path)
 
 
 def test_what_is_published(tmp_path: Path) -> None:
@@ -105,4 +109,4 @@ def test_what_is_published(tmp_path: Path) -> None:
     for kind in (".jar", ".pom", "-sources.jar", "-javadoc.jar"):
         assert (published / f"{_CLIENT}{kind}").exists(), kind
     built = repository(tmp_path / "repository", _KNOWN)
-    uses(("mvn", "-q", "-B", f"-Dmaven.repo.local={built}"), published, built, tmp_path)
+    uses((*_MAVEN, f"-Dmaven.repo.local={built}"), published, built, tmp_path)
