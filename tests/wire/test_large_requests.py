@@ -1,6 +1,7 @@
 """A large request is read on a thread: other calls go on meanwhile."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Awaitable
 
 from sidemirror.v1 import common_pb2
@@ -30,7 +31,7 @@ async def turns_of_others(awaited: Awaitable[object]) -> int:
 async def test_a_start_with_long_messages() -> None:
     """Seen to fail when it is read on the loop."""
     messages = [common_pb2.Message(role="MESSAGE_ROLE_USER", content=LONGEST)] * 4
-    assert await turns_of_others(start_event(pb.TurnEvent(turn_started=pb.TurnStarted(messages=messages)), CALL)) > 5
+    assert await turns_of_others(start_event(pb.TurnEvent(turn_started=pb.TurnStarted(messages=messages)), CALL)) > 2
     short = pb.TurnEvent(turn_started=pb.TurnStarted(task="t"))
     assert await turns_of_others(start_event(short, CALL)) <= 2
 
@@ -45,7 +46,19 @@ async def test_a_request_of_many_events() -> None:
         yield pb.RunTurnRequest(tenant_id="t").SerializeToString()
         yield many
 
+    parsed_on: list[int] = []
+    checked_on: list[int] = []
+
+    def parsed(raw: bytes) -> pb.RunTurnRequest:
+        parsed_on.append(threading.get_ident())
+        return parse(raw)
+
+    def checked(request: pb.RunTurnRequest) -> None:
+        checked_on.append(threading.get_ident())
+        check(request)
+
     events_in = event_counter_of(pb.RunTurnRequest)
-    requests = requests_of(raws(), parse, check, lambda: None, None, "RunTurn", events_in)
-    assert await turns_of_others(anext(requests)) <= 2
-    assert await turns_of_others(anext(requests)) > 5
+    requests = requests_of(raws(), parsed, checked, lambda: None, None, "RunTurn", events_in)
+    assert [len(request.events) async for request in requests] == [0, 500]
+    assert parsed_on[0] == threading.get_ident() != parsed_on[1]
+    assert checked_on == parsed_on[1:]
