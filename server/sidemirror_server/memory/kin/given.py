@@ -105,7 +105,7 @@ def _worth_masking(value: str, named: frozenset[str]) -> Iterator[tuple[str, ...
 
 def _is_own(word: str, named: frozenset[str]) -> bool:
     """Whether a word says whose the value is: it is no word of errors, and names neither the tool nor an argument."""
-    return len(word) > 1 and not telling_terms(word) <= (_GRAMMAR | named)
+    return len(word) > 1 and not telling_terms(word) <= (GRAMMAR | named)
 
 
 def _is_id(word: str) -> bool:
@@ -117,8 +117,8 @@ def _words_of(texts: Iterable[str]) -> frozenset[str]:
     return telling_terms(" ".join(word for text in texts for word in _LETTERS.findall(text)))
 
 
-# The words of errors: those of all wordings by which failures are known, of stock errors, and of kinds.
-_GRAMMAR = STOCK | _words_of(
+# What errors are written with: the terms of all wordings by which failures are known, of stock errors, and of kinds.
+GRAMMAR = STOCK | _words_of(
     (
         *(words for _, words in WORDINGS),
         TOOL_WORDINGS,

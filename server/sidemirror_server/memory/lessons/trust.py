@@ -16,8 +16,10 @@ import urllib.parse
 from collections.abc import Iterable, Iterator, Sequence
 
 from sidemirror_server.memory.lessons.keys import plain
+from sidemirror_server.memory.lessons.ordinary_errors import is_ordinary
 from sidemirror_server.memory.lessons.trust_wordings import BEYOND, CARRIED, DESTRUCTIVE, OTHER_LANGUAGES, STEERING
 from sidemirror_server.trace.failure import ErrorCategory, category_of, ends, telling_line
+from sidemirror_server.vocabulary.terms import telling_terms
 
 _STEERING = tuple((what, re.compile(pattern, re.S)) for what, pattern in STEERING)
 _BEYOND = tuple((what, re.compile(asks, re.S), re.compile(did)) for what, asks, did in BEYOND)
@@ -57,6 +59,10 @@ _COPIED_RATIO = 0.5
 # A short lesson may quote up to this share from an error. The quotation must be the error's first sentence, with at
 # most this many words. Chosen here: a third is left for the lesson's own words, and ten words can hide little.
 _QUOTED_RATIO, _QUOTED_WORDS = 0.66, 10
+# As the rules quote what an error says.
+_QUOTATION = re.compile(r"“([^”\n]{1,400})”")
+# In code points: errors that are quoted are named by then.
+_HEARD_CHARS = 4_000
 # In code points: how much of each text is compared.
 _READ_CHARS = 64_000
 
@@ -69,7 +75,7 @@ def steering(texts: Sequence[str], untrusted: Sequence[str] = (), trusted: Seque
     own = "\n".join(plain(text[:_READ_CHARS]) for text in trusted)
     heard = _Heard(untrusted)
     for text in texts:
-        found = _hides(text) or _asks(text, own) or _copies(text, heard)
+        found = _hides(text) or _asks(text, own) or _copies(_unquoted(text, untrusted, own), heard)
         if found:
             return found
     return ""
@@ -194,6 +200,17 @@ def _failure(text: str) -> list[str]:
         return []
     words = _words(_SENTENCE_END.split(line, 1)[0])
     return words if len(words) <= _QUOTED_WORDS else []
+
+
+def _unquoted(text: str, untrusted: Sequence[str], own: str) -> str:
+    """The text without its quotations of ordinary errors. Where a text of the episode steers, nothing that it says is
+    ordinary: a quotation has lost what it hid."""
+    known = telling_terms(own)
+    if not any(is_ordinary(quoted, known) for quoted in _QUOTATION.findall(text)):
+        return text
+    if any(_hides(heard[:_HEARD_CHARS]) or _steers(heard[:_HEARD_CHARS]) for heard in untrusted):
+        return text
+    return _QUOTATION.sub(lambda found: " " if is_ordinary(found[1], known) else found[0], text)
 
 
 def _copies(text: str, heard: _Heard) -> str:

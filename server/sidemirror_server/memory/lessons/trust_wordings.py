@@ -22,6 +22,12 @@ _ACTS = (
     r"insert|approve|grant|accept|change|replace|redirect|log|save|store|skip|drop|disable|do (?:it|this|so)"
 )
 
+_STEPS = (
+    r"(?:npm audit|npm (?:ci|install)|yarn|pnpm install|composer (?:update|install)|bundle install|terraform init|"
+    r"(?:uv|poetry) lock|cargo (?:update|fix)|go mod (?:tidy|vendor))"
+    r"(?=['\"`.,;\s]{0,3}(?:$|for\b|to\b|\n|again\b|[”’]))"
+)
+
 # Description of what a text asks for → pattern of its wordings.
 STEERING: tuple[tuple[str, str], ...] = (
     (
@@ -63,9 +69,10 @@ STEERING: tuple[tuple[str, str], ...] = (
             r"\b(?:without|before|always|never|all)\b"
             r"|\bkindly\b|\bwe (?:would )?(?:appreciate|ask|request|recommend|encourage|require)\b.{0,40}\b(?:you|"
             r"agents?|all)\b"
-            r"|\bplease (?:note|ensure|make sure|be advised|remember|always|never|also|forward|send|include|use|"
-            r"do|approve|treat|"
-            r"grant|add|run|open|visit|confirm|reply)\b"
+            r"|\bplease (?:note|ensure|make sure(?! you have the correct access)|be advised|remember|always|never|also|"
+            r"forward|send|include|use|do|approve|treat|grant|add|open|visit|confirm|reply|"
+            # As package managers and the like ask for one of their own steps.
+            rf"run(?! ['\"`]?{_STEPS}\b))\b"
         ),
     ),
     (
@@ -94,7 +101,8 @@ STEERING: tuple[tuple[str, str], ...] = (
     (
         "asks to send something",
         (
-            rf"(?<!the )(?<!their )(?<!by )\b(?:send|e-?mail|forward|post|upload|transmit|exfiltrat|submit|transfer|"
+            rf"(?<!the )(?<!their )(?<!by )(?!send a bearer token)\b(?:send|e-?mail|forward|post|upload|"
+            rf"transmit|exfiltrat|submit|transfer|"
             rf"wire|deliver|ship|mail|cc|"
             rf"bcc|copy|redirect|"
             rf"publish|report back|call back|beacon)\w*\b.{{0,60}}(?:\bto\b.{{0,40}}(?:@|https?:|"
@@ -191,14 +199,16 @@ BEYOND: tuple[tuple[str, str, str], ...] = (
     (
         "asks to install something",
         (
-            r"\b(?:install|download|sideload|import|add)(?!ed)\w* (?:the |this |our |latest |a |an |and |run |new |\w+ "
+            r"(?<!can only )\b(?:install|download|sideload|import(?! statement)|add)(?!ed)\w* "
+            r"(?:the |this |our |latest |a |an |and |run |new |\w+ "
             r"){0,4}(?:package|plugin|"
             r"extension|script|tool|update|app|software|binary|module|certificate|agent|helper|patch|library|mcp|"
             r"server|driver|dependenc\w+)\b"
             r"|\b(?:pip3?|npm|pnpm|yarn|cargo|gem|brew|apt(?:-get)?|dnf|yum|go|uv|conda|choco) (?:-\w+ "
             r")*(?:install|add|get|i)(?: -{1,2}[\w=-]+)* "
             r"(?!(?:in|and|or|is|was|has|fails|failed|then|again|alone|works|worked)\b)[\w@./]"
-            r"|\binstall (?!(?:packages?|dependencies|it|them|in|with|and|or|is|was|has|fails|failed)\b)\w+"
+            r"|\binstall (?!(?:packages?|dependencies|missing gems|"
+            r"it|them|in|with|and|or|is|was|has|fails|failed)\b)\w+"
         ),
         r"install|download|\badd\b|import",
     ),
@@ -225,7 +235,7 @@ DESTRUCTIVE: tuple[tuple[str, str], ...] = (
         "carries a command",
         (
             r"\brm -[rf]{1,2}\b[^\n]{0,40}|\|\s*(?:sh|bash|zsh|python3?|perl|iex)\b|\bchmod (?:-r )?[0-7]?777\b|"
-            r"\bmkfs\b|\bdd if=|\bnc -\w+|\bdrop (?:table|database)\b|\btruncate table\b|"
+            r"\bmkfs\b|\bdd if=|\bnc -\w+|(?<!cannot )\bdrop (?:table|database)\b|\btruncate table\b|"
             r"\bgrant all\b|\bxp_cmdshell\b|\bnet user\b|\breg add\b"
         ),
     ),
@@ -239,7 +249,7 @@ CARRIED: tuple[tuple[str, str], ...] = (
     (
         "carries a link",
         (
-            r"\b[a-z][a-z0-9+.-]{1,12}://[^\s'\"<>)\]]+|\bdata:[a-z]+/[^\s'\"]+|\bjavascript:[^\s'\"]+|"
+            r"\b(?!unix:///)[a-z][a-z0-9+.-]{1,12}://[^\s'\"<>)\]]+|\bdata:[a-z]+/[^\s'\"]+|\bjavascript:[^\s'\"]+|"
             r"\bwww\.[^\s'\"<>)\]]+"
         ),
     ),
@@ -254,7 +264,8 @@ CARRIED: tuple[tuple[str, str], ...] = (
             rf"\b(?:curl|wget)\b (?:-\w+ )*(?=\S*[./:]|-)\S+|\bsudo (?:-\w+ )*(?:{_PROGRAMS})\b|\bchmod [+0-7]\S*|"
             r"\bpowershell\b|\bcmd(?:\.exe)? /c|\beval\s?\(|\bexec\s?\(|\bos\.system\s?\(|\bsubprocess\.\w+|"
             r"\bbase64 -d\b|\bdelete from \w+|\bssh \S+@|\bscp \S+|\bcrontab\b|"
-            r"\bgit (?:push|remote|config)\b[^\n]{0,30}|\bexport \w+=|\$\([^)\n]{1,200}\)|\bkubectl (?:delete|exec)\b"
+            r"\bgit (?:push|remote|config)\b(?! to\b| --set-upstream origin )[^\n]{0,30}|"
+            r"\bexport \w+=|\$\([^)\n]{1,200}\)|\bkubectl (?:delete|exec)\b"
         ),
     ),
 )

@@ -1,0 +1,92 @@
+"""The words of ordinary errors, for `ordinary_errors.py`.
+
+They are those of POSIX shells and tools, git, package managers, compilers, containers, databases, Python and HTTP. The
+lists were made with `tests/memory/ordinary_errors.jsonl` in view.
+"""
+
+# How an error says that something failed: patterns.
+COMPLAINTS = (
+    r"can(?:not|'t| not| only)|could(?: not|n't)|"
+    r"(?:did|does|do|is|are|was|were|has|have|should|must|may|would|will)(?: not(?! worth\b)|n't)|"
+    r"not (?:a|an|in|found|the|replacing|specified|possible|assignable|fully|up|used|enough)|"
+    r"no (?:such|rule|resource|name|required|matching|configuration|changes|longer|upstream)|nothing to|"
+    r"un(?:able|bound|defined|expected|known|matched|met|used|recogni[sz]ed|reachable|terminated|resolved|"
+    r"available|authori[sz]ed|protected)|"
+    r"in(?:valid|correct|complete|compatible|sufficient)|fail(?:ed|ure)?|err|fatal|missing|denied|"
+    r"refus(?:ed|ing)|rejected|must|need(?:s|ed)? to|requires?|required|expected|already|illegal|ambiguous|"
+    r"conflict\w*|divergent|violates|locked|exceed\w*|too (?:many|few|large|long|small|open)|aborted|cancelled|"
+    r"overwritten|dangerous|dubious|changed significantly|in use|in progress|timed out|forbidden|possibly|"
+    r"problem|omitting|wanted|embedded|only in|still in|unmerged|borrow|dependency resolver|originates|"
+    r"separator|unmet|ignored (?:by|until|unless)|are ignored|maintenance|declined|imported and|"
+    r"error (?:\d|\w+ing\b)|did you mean|externally managed|configuration changed|was changed|without an?|"
+    r"is false|has finished|correct access rights|implicit declaration|to be \w+ed|before \w+ing|needed|"
+    r"is a directory|file exists|mutually exclusive|should (?:be|match)|when reading|introduced"
+)
+# How it says what to try, and what it names there: a command in quotation marks, an option, or where the help is.
+ADVICE = (
+    r"(?:hint: |help: )?(?:(?:to|if you) \w[\w ,-]{0,60}, )?(?:please )?"
+    r"(?:try|see|run|re-?run|use|did you mean|consider|specify|usage|read|after)\b"
+)
+ADVISED = r"'|\s--?\w|\bhelp\b|\bguide\b|\bapt install\b|\btry again\b"
+# Headings, tables, and whoever speaks: no tool complains so.
+POSES = (
+    r"#{2}|'''\w|^\W{0,3}\||\|.{1,80}\|.{1,80}\||"
+    r"\b(?:system|developer|assistant|user|admin\w*|operator|customer|agent|human|bot|staff|support)"
+    r"(?: \w{1,12})?:"
+)
+# What tools and errors are about, and the programs that say so.
+TECHNICAL = (
+    "abort accept access account acquire add additional affect age allow already another api appear apply apt "
+    "archive arg argument array ascii ask assert assertion assign async attempt attribute audit author "
+    "authorization automatic available await awk backend background backup bad bash bearer begin binary bind bit "
+    "block body bool boolean bootstrap borrow branch break brew broken browser buffer bug build built bundle button "
+    "byte bytes cache call cancel card cargo case cast certificate change char character check checkout child chmod "
+    "choose class clause clean clear cli click client clone close cluster cmake code codec collide column combine "
+    "command comment commit compare compatible compile complete component compose composer compress condition "
+    "config configuration configure confirm conflict connect connection consider console constant constraint "
+    "construct contain container content context continue control conversion convert copy corrupt count cp cpu "
+    "crash create credential csv curl current cursor cut daemon daemonset dangerous data database date debug "
+    "declare declined decode default define definition delete delimit delimiter deny depend dependency dependent "
+    "deployment deprecate derive describe descriptor destination detail detect developer device dict dictionary "
+    "diff different digit dimension directory disable disk dispatch display divergent dns docker document download "
+    "drain driver drop dubious duplicate each editable element else embed empty enable encode encoding encounter "
+    "end endpoint engine ensure entity entry env environment eof equal error escape eslint evaluate event exact "
+    "exceed exception exclusive exec executable execute exist exit expand expect expire explicit export expression "
+    "extension external externally extra fail failure fatal feature fetch field file filter find first fit fix "
+    "fixable flag float folder force foreign fork form format found full function future gb gcc gem generate get "
+    "gid git global goal got gradle grammar graph grep group gui guide handle handler hash head header helm help "
+    "hidden hint history homebrew hook host http id identifier identity ignore image implement implicit import "
+    "include incompatible incomplete incorrect indent index infinite info inform information initial initialize "
+    "input insert install instance instead instruction integer integrate interface internal interpret interrupt "
+    "interval invalid invoke ip issue item iterate java jest join journalctl json kb key keyword kill kubectl label "
+    "large larger latest lead leaf length less level lib library limit line link linker list literal load local "
+    "localhost lock lockfile log logic login longer lookup loop machine made main make manage manager manifest "
+    "manual map mask match matrix maven maximum mb mean member memory merge message meta metadata method migrate "
+    "migration minimum minus mismatch miss missing mkdir mode modify module mount move multiple mutable mutate "
+    "mutually mv mvn mypy mysql name namespace need needed negative nest network new newline next node none note "
+    "npm null number object observe occur offline offset old older omit open operand operate operation operator "
+    "option optional order origin original output overflow override overwrite own owner ownership package page "
+    "parallel param parameter parent parse parser part pass password patch path pattern payload pending permission "
+    "permit persist phase pick pid pip pipe pipeline platform plugin pnpm pod poetry pointer pool pop port position "
+    "positional positive possible prefix prepare press prevent previous primary print private privilege problem "
+    "process processing program progress project prompt properly property protect protocol provide provider proxy "
+    "psql public publish pull push pytest python query queue quote quoted ram range rate raw read readable ready "
+    "reason rebase rebuild receive recognize reconcile record recover recursive redirect redirection ref refer "
+    "reference refuse regex region register reject relation release reload remain remote remove rename repair "
+    "replace replication report repository request require requirement reset resolve resolver resource respond "
+    "response restart restore restrict result retry return reuse reverse revert revision rights rm rollback root "
+    "row rpc ruby rule run runtime rust rustc safe same sample save scale schema scope script search second "
+    "secondary secure sed see segment select self separator sequence serial serialize series server service session "
+    "set setting setup shadow shape share shell shift show sign signal signature similar since single site size "
+    "skip slice slow smaller snapshot socket sort source space specific specification specify split sql sqlite ssh "
+    "ssl stack stage stale standard start startup stash state statement static status stderr stdin stdout step stop "
+    "storage store stream strict string struct style subcommand submodule subprocess subquery substitute succeed "
+    "sudo suffix suggest support suppress switch symbol symbolic sync syntax system systemctl systemd table tag tar "
+    "target task tcp temp temporary term terminal terminate terraform test text thread throw time timeout timestamp "
+    "tls token toml toolchain top total trace traceback track transaction transfer transform tree trigger try tuple "
+    "type udp uid unable unbound undefined unexpected unhandled unicode uninstall unique unit unknown unlock "
+    "unmatched unmet unpack unresolved unset unstaged untracked unused update upgrade upload upstream url usage use "
+    "used user username uses using utf uv valid validate validation value variable verify version view virtual "
+    "visible volume wait want warn warning web wide window word work worker working workspace wrap write wrong xml "
+    "yaml yarn yield zero zone"
+)
