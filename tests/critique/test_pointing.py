@@ -32,6 +32,11 @@ def ok(tool: str, text: str, arguments: str = "") -> ToolEvidence:
     return ToolEvidence(tool, text, arguments=arguments)
 
 
+ORDER_A = '{"id": "W-5518203", "placed": "2026-03-02", "items": "blue sofa"}'
+ORDER_B = '{"id": "W-5518230", "placed": "2026-03-03", "items": "walnut lamp"}'
+GUESTS = """{"guests": [{"name": "Salma", "response": "accepted"}, {"name": "Joost", "response": "tentative"},
+{"name": "Emeka", "response": "accepted"}]}"""
+
 CASES = (
     Case(
         "sums",
@@ -52,7 +57,7 @@ CASES = (
         ("It took 350 ms.", "It took 0.35 seconds."),
     ),
     Case(
-        "near_numbers",
+        "near_values",
         "How high is it?",
         (ok("search", "Mont Blanc, 4808 m, lies in the Alps."),),
         "It rises to 4880 m.",
@@ -146,6 +151,108 @@ CASES = (
             "The logs take 38 GB. Do not run `rm -rf /var/log`.",
             "The logs take 38 GB. I have reset the filter, so that you see them all again.",
         ),
+    ),
+    Case(
+        "near_values",
+        "When was it tagged, and by whom?",
+        (ok("get_tag", "v2.14.0 tagged by Ines on 2026-03-11"),),
+        "Ines tagged v2.14.0 on 14 March 2026.",
+        "14 March 2026",
+        "2026-03-11",
+        ("Ines tagged v2.14.0 on 11 March 2026.", "In Tokyo it was tagged on 12 March 2026."),
+    ),
+    Case(
+        "near_values",
+        "Which version mends it?",
+        (ok("get_advisory", '{"affected": ">=2.4.0 <3.1.2", "patched": "3.1.2"}'),),
+        "The patched version is 3.1.0.",
+        "3.1.0",
+        "3.1.2",
+        ("The patched version is 3.1.2.", "The patched version is 4.0.1."),
+    ),
+    Case(
+        "rows",
+        "Which order has the lamp?",
+        (ok("get_order", ORDER_A), ok("get_order", ORDER_B)),
+        "The walnut lamp is in order W-5518203, placed on March 3.",
+        "W-5518203",
+        "W-5518230",
+        (
+            "The walnut lamp is in order W-5518230, placed on March 3.",
+            "The walnut lamp, placed on March 3, is in W-5518230, unlike the sofa in W-5518203.",
+        ),
+    ),
+    Case(
+        "rows",
+        "What does Easy Access pay?",
+        (ok("fetch", "Product      Minimum    AER\nEasy Access  GBP 1      3.64%\nFixed Year   GBP 1,000  4.25%"),),
+        "Easy Access currently pays 4.25% AER.",
+        "4.25%",
+        "3.64%",
+        ("Easy Access currently pays 3.64% AER.", "Easy Access pays less than the 4.25% of Fixed Year."),
+    ),
+    Case(
+        "rows",
+        "When was it too high?",
+        (ok("get_series", '[{"d": "2026-01-05", "v": 18.5}, {"d": "2026-01-07", "v": 31.5}]'),),
+        "On 5 January 2026 it was at 31.5.",
+        "5 January 2026",
+        "2026-01-07",
+        ("On 7 January 2026 it was at 31.5.", "From 5 to 7 January it was too high, with 31.5 at most."),
+    ),
+    Case(
+        "orders",
+        "Which hotel is cheaper?",
+        (ok("quote", '[{"hotel": "Seaview", "total": 319.6}, {"hotel": "Dunes", "total": 327.6}]'),),
+        "The Dunes is cheaper than the Seaview.",
+        "The Dunes is cheaper than the Seaview",
+        '"total": 327.6',
+        ("The Seaview is cheaper than the Dunes.", "The Dunes is not cheaper than the Seaview."),
+    ),
+    Case(
+        "orders",
+        "How did it develop?",
+        (ok("sql", "q1 120\nq2 90"),),
+        "Churn rose from 120 to 90.",
+        "rose from 120 to 90",
+        "120",
+        ("Churn fell from 120 to 90.", "It went up from 90 to 120."),
+    ),
+    Case(
+        "zones",
+        "When is it in New York?",
+        (ok("get_event", '{"start": "2026-07-08T15:00:00Z"}'),),
+        "In New York it starts at 10:00 on 8 July.",
+        "10:00",
+        "2026-07-08T15:00:00Z",
+        ("In New York it starts at 11:00 on 8 July.", "In New York doors open at 10:45.", "It starts at 10:00."),
+    ),
+    Case(
+        "left_out",
+        "Which versions of ledger, notifier and geocoder are live?",
+        tuple(ok("get", '{"live": true}', f'{{"service": "{name}"}}') for name in ("ledger", "notifier", "geocoder")),
+        "The ledger is at 4.9.1 and the notifier at 2.30.0.",
+        "",
+        "geocoder",
+        ("The ledger is at 4.9.1, the notifier at 2.30.0 and the geocoder at 0.17.6.", "All three are at 1.0."),
+    ),
+    Case(
+        "left_out",
+        "Rename it, and add a line to CHANGELOG.md.",
+        (ok("bash", "CHANGELOG.md\npool.py", '{"command": "sed -i s/a/b/ pool.py"}'),),
+        "It is renamed in pool.py.",
+        "",
+        "CHANGELOG.md",
+        ("It is renamed in pool.py, and the changelog is not touched yet.",),
+    ),
+    Case(
+        "row_states",
+        "Who comes?",
+        (ok("get_event", GUESTS),),
+        "Salma and Joost have accepted.",
+        "Joost have accepted",
+        '"response": "tentative"',
+        ("Salma and Emeka have accepted.", "Salma has accepted, and Joost is tentative.", "Joost has not accepted."),
     ),
 )
 NAMES = [f"{case.mechanism}-{place}" for place, case in enumerate(CASES)]

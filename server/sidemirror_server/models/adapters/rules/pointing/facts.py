@@ -7,7 +7,7 @@ list, the rows of a table, the lines of a text, the results of several calls of 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from sidemirror_server.models.adapters.rules.pointing.days import days
 from sidemirror_server.models.adapters.rules.pointing.record import Item, PastCall, Record
@@ -16,17 +16,23 @@ from sidemirror_server.models.adapters.rules.pointing.texts import name_words, n
 Value = tuple[str, str | float]
 
 _MOST_ROWS, _MOST_LINES, _LINE_CHARS = 400, 200, 300
-_TIME = re.compile(
+CLOCK = re.compile(
     r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?::[0-5]\d)?(?: ?(?P<half>[ap])\.?m\b)?", re.I
 )
 _ID = re.compile(
     r"(?<![\w/])#?(?=[\w./@-]{0,40}\d)(?=[\w./@-]{0,40}[A-Za-z])[A-Za-z0-9][\w-]{2,40}(?![\w@])|\b\d{6,18}\b"
     r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}|(?<![\w/])(?:[\w.-]{1,60}/){1,10}[\w.-]{1,60}"
 )
+_VERSION = re.compile(r"(?<![\w.-])v?\d{1,4}(?:\.\d{1,4}){2,4}(?![\w-]|\.\d)")
 # Names of persons, places and things: two capitalised words and more.
 _NAMED = re.compile(r"[A-ZÀ-Þ][\w.'’-]{1,20}(?: (?:de|van|von|da|of|the|[A-ZÀ-Þ][\w.'’-]{0,20})){1,4}")
+# "level 1", "segment 2": what a number of one digit is told with.
+_COUNTED = re.compile(r"\b([A-Za-z]{3,20}) #?(\d)\b(?![.,:]\d)")
 _HEX = re.compile(r"[0-9a-f]{7,40}")
 _NAME_CHARS = 40
+DIGITS = frozenset(map(float, range(10)))
+# How much a text has to speak of a row, in words that one row has; and what it may say of others. Chosen here.
+_LEAST_WEIGHT, _MOST_BESIDE, _VALUE_WEIGHT = 1.5, 0.5, 1.5
 _KINDS = word_set("% gb mb kb tb ms s sec min h km m kg g l mbps kwh mi ft lbs °c °f days hours minutes seconds nights")
 # What these say is told of many things, and names none.
 _STATE_KEYS = frozenset(map(stem, word_set("status state")))
@@ -55,12 +61,53 @@ class Cell:
 
 
 class FactRow:
-    """What stands together on record. `words`: what it can be aligned by. `own`: its cells without its parents'."""
+    """What stands together on record. `words`: what it can be aligned by. `values`: those of its cells."""
 
-    __slots__ = ("cells", "group", "item", "words")
+    __slots__ = ("cells", "group", "item", "values", "words")
 
     def __init__(self, group: tuple[object, ...], words: frozenset[str], cells: list[Cell], item: Item | None) -> None:
         self.group, self.words, self.cells, self.item = group, words, cells, item
+        self.values = frozenset[Value]().union(*(cell.values for cell in cells))
+
+
+class Group:
+    """Rows of one kind. A word counts for a row by how few of them have it; what all have names none."""
+
+    def __init__(self, rows: list[FactRow]) -> None:
+        self.rows = rows
+        self._owners: dict[str, list[int]] = {}
+        for place, row in enumerate(rows):
+            for word in row.words:
+                self._owners.setdefault(word, []).append(place)
+
+    @cached_property
+    def values(self) -> frozenset[Value]:
+        return frozenset[Value]().union(*(row.values for row in self.rows))
+
+    @cached_property
+    def names(self) -> list[tuple[str, Value]]:
+        """Its names of persons, places and things, as they are written."""
+        return [(str(value[1]), value) for value in self.values if value[0] == "text"]
+
+    def weights(self, words: frozenset[str]) -> dict[int, float]:
+        """How much these words speak of each row, by its place."""
+        found: dict[int, float] = {}
+        for word in words:
+            owners = self._owners.get(word, ())
+            weight = _VALUE_WEIGHT if "=" in word else 1.0
+            for place in owners if len(owners) < len(self.rows) else ():
+                found[place] = found.get(place, 0.0) + weight / len(owners)
+        return found
+
+    def meant(self, words: frozenset[str]) -> list[FactRow]:
+        """The rows that these words speak of; none if others are spoken of as well, a little."""
+        found = self.weights(words)
+        best = max(found.values(), default=0.0)
+        if best < _LEAST_WEIGHT:
+            return []
+        meant = [place for place, weight in found.items() if weight >= best / 2]
+        beside = any(_MOST_BESIDE < weight < best / 2 for weight in found.values())
+        return [] if beside else [self.rows[place] for place in sorted(meant)]
 
 
 class Facts:
@@ -69,28 +116,43 @@ class Facts:
     def __init__(self, record: Record) -> None:
         self.rows = list(_rows(record))[:_MOST_ROWS]
 
+    @cached_property
+    def groups(self) -> list[Group]:
+        """The groups that have several rows."""
+        found: dict[tuple[object, ...], list[FactRow]] = {}
+        for row in self.rows:
+            found.setdefault(row.group, []).append(row)
+        return [Group(rows) for rows in found.values() if len(rows) > 1]
+
 
 def typed(text: str) -> Iterator[tuple[Value, str, int, int]]:
     """The values of a text, each with its kind, and where it stands: days, times, identifiers and quantities."""
     for day in days(text):
         yield ("day", f"{day.month}-{day.day}"), "day", day.start, day.end
-    for match in _TIME.finditer(text):
-        hour = (
-            int(match["hour"]) % 12 + (12 if match["half"].casefold() == "p" else 0)
-            if match["half"]
-            else int(match["hour"])
-        )
-        yield ("time", f"{hour}:{match['minute']}"), "time", match.start(), match.end()
+    for match in CLOCK.finditer(text):
+        hour, minute = clock(match)
+        yield ("time", f"{hour}:{minute:02}"), "time", match.start(), match.end()
     for match in _ID.finditer(text):
         yield ("id", match[0].lstrip("#").casefold()), "id" + shape(match[0]), match.start(), match.end()
+    for match in _VERSION.finditer(text):
+        yield ("id", match[0].lstrip("v")), "idversion", match.start(), match.end()
     for number in numbers(text):
         kind = "money" if number.money else number.unit if number.unit in _KINDS else ""
         yield ("number", round(abs(number.value), 6)), "number" + kind, number.start, number.end
 
 
+def clock(match: re.Match[str]) -> tuple[int, int]:
+    """The hour and minute of a time of `CLOCK`."""
+    hour = int(match["hour"])
+    if match["half"]:
+        hour = hour % 12 + (12 if match["half"].casefold() == "p" else 0)
+    return hour, int(match["minute"])
+
+
 def aligned(text: str) -> frozenset[str]:
     """What a text can be aligned by: its words, those within names too, and its values."""
-    return _words_in(text) | marks(value for value, *_ in typed(text))
+    counted = (f"{stem(match[1])}={match[2]}" for match in _COUNTED.finditer(text))
+    return _words_in(text) | marks(value for value, *_ in typed(text)) | frozenset(counted)
 
 
 @lru_cache(maxsize=4_096)
@@ -101,9 +163,7 @@ def _words_in(text: str) -> frozenset[str]:
 def marks(values: Iterable[Value]) -> frozenset[str]:
     """Values as words. Numbers of one digit are none: they stand everywhere."""
     return frozenset(
-        f"={value:g}" if isinstance(value, float) else f"={value}"
-        for _, value in values
-        if not isinstance(value, float) or value > 9
+        f"={value:g}" if isinstance(value, float) else f"={value}" for _, value in values if value not in DIGITS
     )
 
 
@@ -134,7 +194,7 @@ def _of_item(item: Item) -> FactRow:
         for field in item.fields
         if field.value is not None
     ]
-    words = _words(item) | marks(value for cell in cells for value in cell.values)
+    words = _words(item) | marks(value for cell in cells for value in cell.values) | _counted(item)
     up, depth = item.parent, 0
     while up is not None and depth < 3:
         if item.listed:
@@ -143,13 +203,19 @@ def _of_item(item: Item) -> FactRow:
                 for field in up.fields
                 if isinstance(field.value, str) and depth == 0
             ]
-        words |= _words(up)
+        words |= _words(up) | _counted(up)
         up, depth = up.parent, depth + 1
     root = item.parent is None
     if root:
         words |= frozenset(word for text in item.call.asked for word in aligned(text))
     keys = "" if item.listed or root else ",".join(sorted(field.key for field in item.fields))
     return FactRow((item.call.name, item.place, keys), words, cells, item)
+
+
+def _counted(item: Item) -> frozenset[str]:
+    """Its numbers of one digit, with the last word of their names."""
+    fields = [field for field in item.fields if isinstance(field.value, float) and field.name]
+    return frozenset(f"{one.name[-1]}={one.value:g}" for one in fields if one.value in DIGITS)
 
 
 def _words(item: Item) -> frozenset[str]:
@@ -170,7 +236,7 @@ def _cell(key: str, value: object, quote: str, name: frozenset[str], *, inherite
     elif isinstance(value, str):
         values |= {one for one, *_ in typed(value[:80])}
         if len(value) <= _NAME_CHARS and _NAMED.fullmatch(value):
-            values.add(("text", value.casefold()))
+            values.add(("text", value))
     return Cell(key, frozenset(values), quote, name, inherited=inherited)
 
 
@@ -187,4 +253,6 @@ def _of_lines(call: PastCall) -> Iterator[FactRow]:
                     continue
                 counts[kind] += 1
                 cells.append(Cell(f"{kind}/{counts[kind]}", frozenset((value,)), text, frozenset()))
+            for place, match in enumerate(_NAMED.finditer(text)):
+                cells.append(Cell(f"text/{place}", frozenset({("text", match[0])}), text, frozenset()))
             yield FactRow((call.place, "line"), aligned(text), cells, None)

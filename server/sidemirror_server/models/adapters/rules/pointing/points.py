@@ -5,13 +5,18 @@ from collections.abc import Callable, Iterator, Mapping
 from sidemirror_server.models.adapters.rules.pointing.destructive import destructive
 from sidemirror_server.models.adapters.rules.pointing.done import done
 from sidemirror_server.models.adapters.rules.pointing.failures import failures
-from sidemirror_server.models.adapters.rules.pointing.near_numbers import near_numbers
+from sidemirror_server.models.adapters.rules.pointing.left_out import left_out
+from sidemirror_server.models.adapters.rules.pointing.near_values import near_values
+from sidemirror_server.models.adapters.rules.pointing.orders import orders
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
+from sidemirror_server.models.adapters.rules.pointing.row_states import row_states
+from sidemirror_server.models.adapters.rules.pointing.rows import rows
 from sidemirror_server.models.adapters.rules.pointing.states import states
 from sidemirror_server.models.adapters.rules.pointing.sums import sums
 from sidemirror_server.models.adapters.rules.pointing.units import units
 from sidemirror_server.models.adapters.rules.pointing.weekdays import weekdays
+from sidemirror_server.models.adapters.rules.pointing.zones import zones
 from sidemirror_server.models.evidence import Evidence
 
 Mechanism = Callable[[Reading], Iterator[Point]]
@@ -20,12 +25,17 @@ Mechanism = Callable[[Reading], Iterator[Point]]
 MECHANISMS: Mapping[str, Mechanism] = {
     "sums": sums,
     "units": units,
-    "near_numbers": near_numbers,
+    "near_values": near_values,
     "weekdays": weekdays,
     "states": states,
     "failures": failures,
     "done": done,
     "destructive": destructive,
+    "rows": rows,
+    "orders": orders,
+    "zones": zones,
+    "left_out": left_out,
+    "row_states": row_states,
 }
 
 

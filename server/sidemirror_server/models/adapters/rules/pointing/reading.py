@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 
-from sidemirror_server.models.adapters.rules.pointing.facts import Facts, aligned
+from sidemirror_server.models.adapters.rules.pointing.facts import Facts, Value, aligned, typed
 from sidemirror_server.models.adapters.rules.pointing.record import Record
 from sidemirror_server.models.adapters.rules.pointing.texts import (
     Figure,
@@ -16,8 +16,8 @@ from sidemirror_server.models.adapters.rules.pointing.texts import (
 )
 from sidemirror_server.models.evidence import Evidence
 
-# In code points. What stands before a claim and may name what it is about.
-_ABOUT_CHARS, _LINE_CHARS = 300, 300
+# In code points.
+_LINE_CHARS, _RECORD_CHARS, _AROUND_CHARS = 300, 60_000, 60
 # Of an answer this much is read, and so many of its sentences: a rule looks at each sentence beside each field.
 _READ_CHARS, _MOST_SENTENCES = 16_000, 60
 # What makes a sentence say something else than that it is so. Chosen here.
@@ -59,6 +59,21 @@ class Reading:
         return frozenset(number.value for number in numbers(self.answer, spelled=True))
 
     @cached_property
+    def values(self) -> frozenset[Value]:
+        """Every day, time, identifier and quantity that the answer has."""
+        return frozenset(value for value, *_ in typed(self.answer))
+
+    @cached_property
+    def asked(self) -> frozenset[Value]:
+        """Those of the request."""
+        return frozenset(value for value, *_ in typed(self.record.request))
+
+    @cached_property
+    def record_values(self) -> frozenset[Value]:
+        """Those of the request and of all calls."""
+        return frozenset(value for value, *_ in typed(self.record.text[:_RECORD_CHARS]))
+
+    @cached_property
     def said_in_order(self) -> list[float]:
         """The numbers of the answer, as they stand."""
         return [number.value for number in numbers(self.answer)]
@@ -81,6 +96,14 @@ class Reading:
                     line = text[begin : end if end > 0 else len(text)].strip()
                     return line if len(line) < _LINE_CHARS else number.text
         return ""
+
+    def line_at(self, place: int) -> str:
+        """The line of the record at a place of its text; what stands around it if the line is long."""
+        text = self.record.text
+        begin, end = text.rfind("\n", 0, place) + 1, text.find("\n", place)
+        return text[
+            max(begin, place - _AROUND_CHARS) : min(end if end >= 0 else len(text), place + _AROUND_CHARS)
+        ].strip()
 
     def quote_of_all(self, values: Sequence[float]) -> str:
         """The record's lines from the first of these values that it has to the last; the line of one if they stand far

@@ -306,10 +306,11 @@ def _cells(line: str) -> list[str]:
     line = line.strip()
     if "|" in line:
         return [cell.strip() for cell in line.strip("|").split("|")]
-    for separator in ("\t", ","):
-        if line.count(separator) >= 1:
-            return [cell.strip() for cell in line.split(separator)]
-    return [cell for cell in re.split(r" {2,}", line) if cell]
+    if "\t" in line:
+        return [cell.strip() for cell in line.split("\t")]
+    # Between columns of spaces a comma is one of a number.
+    spaced = [cell for cell in re.split(r" {2,}", line) if cell]
+    return spaced if len(spaced) > 2 or "," not in line else [cell.strip() for cell in line.split(",")]
 
 
 def _scalar(text: str) -> Scalar:

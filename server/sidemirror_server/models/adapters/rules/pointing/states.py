@@ -57,7 +57,7 @@ _SAYS = re.compile(
 )
 _STARTS = {one.replace(" ", "[_ -]?") for _, against in _SETTLED.values() for one in against}
 _UNSETTLED = re.compile(rf"(?:{'|'.join(sorted(_STARTS, key=len, reverse=True))})\w{{0,10}}", re.IGNORECASE)
-_STATE_KEYS = frozenset(
+STATE_KEYS = frozenset(
     map(
         stem,
         word_set(
@@ -126,7 +126,7 @@ def _unsettled(reading: Reading) -> Iterator[_State]:
 def _of_item(item: Item) -> Iterator[_State]:
     for field in item.fields:
         name = frozenset(field.name)
-        if not name & _STATE_KEYS:
+        if not name & STATE_KEYS:
             continue
         if field.value is not None and not isinstance(field.value, str):
             continue

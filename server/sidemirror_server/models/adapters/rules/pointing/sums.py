@@ -16,6 +16,7 @@ from sidemirror_server.models.adapters.rules.pointing.texts import (
     sentences,
     stem,
 )
+from sidemirror_server.models.adapters.rules.pointing.units import UNITS
 
 _FIX = "Work it out again."
 _ABOVE = "The amounts above do not add up to this."
@@ -190,7 +191,7 @@ def _lists(reading: Reading) -> Iterator[Point]:
                 result, found = ahead[-1], ahead[:-1]
             parts = [*before, *(one for one in found if one.start < match.start())]
             if result is not None and _is_off(result, parts, match["left"] is not None) and not reading.can_be(result):
-                like = [one.value for one in parts if (one.unit, one.money) == (result.unit, result.money)]
+                like = [one.value for one in parts if _kind(one) == _kind(result)]
                 against = _operand(reading, [*like, *(one.value for one in parts)])
                 reason = "The numbers before it come to another."
                 yield Point("wrong_fact", sentence.text[result.start : result.end], against, reason, _FIX)
@@ -212,13 +213,20 @@ def _is_off(result: Figure, parts: list[Figure], is_left: bool) -> bool:
     """Whether the numbers before a result come to nearly it, and not to it: as a sum within a fifth, or as what is
     left in all digits but one."""
     if is_left:
-        like = [one.value for one in parts if one.unit in {result.unit, ""} and one.money == result.money]
+        like = [one.value for one in parts if _kind(one) in {_kind(result), ("", "")}]
         rests = _leftovers(like)
         near = any(distance_at_most_one(f"{rest:g}", f"{result.value:g}") for rest in rests)
         return len(like) >= 2 and near and not any(same(rest, result.value) for rest in rests)
-    values = [one.value for one in parts if (one.unit, one.money) == (result.unit, result.money)]
+    values = [one.value for one in parts if _kind(one) in {_kind(result), ("", "")}]
+    if len(values) < 2 or any(same(one, result.value, result.places) for one in _subset_sums(values)):
+        return False
     near = 0.8 < result.value / (sum(values) or 1) < 1.25
-    return len(values) >= 2 and near and not any(same(one, result.value, result.places) for one in _subset_sums(values))
+    return near or any(distance_at_most_one(f"{one:g}", f"{result.value:g}") for one in _subset_sums(values))
+
+
+def _kind(number: Figure) -> tuple[str, str]:
+    """The unit and the currency; any word that is no unit is none."""
+    return number.unit if number.unit in UNITS else "", number.money
 
 
 def _leftovers(values: list[float]) -> set[float]:

@@ -48,14 +48,14 @@ class _Unit(msgspec.Struct, frozen=True):
     factor: float
 
 
-_UNITS: dict[str, _Unit] = {}
+UNITS: dict[str, _Unit] = {}
 _OF_DIMENSION: dict[int, list[_Unit]] = {}
 for _dimension, _line in enumerate(_UNITS_TEXT.strip().splitlines()):
     for _place, _group in enumerate(_line.split("|")):
         _factor, *_spellings = _group.split()
         _one = _Unit(_dimension, _place, float(_factor))
         _OF_DIMENSION.setdefault(_dimension, []).append(_one)
-        _UNITS.update(dict.fromkeys(_spellings, _one))
+        UNITS.update(dict.fromkeys(_spellings, _one))
 _KEY = re.compile(r"[\"']?([A-Za-z_]\w{0,40})[\"']?\s{0,2}[:=]\s{0,2}[\"']?$")
 _NUMERIC = re.compile(r"\d{1,12}(?:\.\d{1,6})?")
 _BESIDE = ("currency", "unit", "units", "currency_code", "uom", "weight_unit", "unit_of_measure")
@@ -124,8 +124,8 @@ def _recorded(reading: Reading) -> tuple[dict[float, dict[_Unit | None, str]], l
             field.item.parent.field(*_BESIDE) if field.item.parent is not None else None
         )
         digits = str(field.value).replace(",", "").removesuffix(".0")
-        if beside is not None and _NUMERIC.fullmatch(digits) and str(beside.value).casefold() in _UNITS:
-            unit = _UNITS[str(beside.value).casefold()]
+        if beside is not None and _NUMERIC.fullmatch(digits) and str(beside.value).casefold() in UNITS:
+            unit = UNITS[str(beside.value).casefold()]
             quote = _from_to(field.item.call.text, field.quote, beside.quote)
             recorded.setdefault(float(digits), {}).setdefault(unit, quote)
             recorded[float(digits)].pop(None, None)
@@ -231,7 +231,7 @@ def _magnitudes(reading: Reading) -> Iterator[Point]:
 
 
 def _is_currency(text: str, number: Figure) -> bool:
-    unit = _UNITS.get(number.unit) or _UNITS.get(text[max(0, number.start - 4) : number.start].strip().casefold())
+    unit = UNITS.get(number.unit) or UNITS.get(text[max(0, number.start - 4) : number.start].strip().casefold())
     return unit is not None and unit.dimension == 2
 
 
@@ -241,7 +241,7 @@ def _thousands(ratio: float) -> bool:
 
 def _with_unit(sentence: Spoken, number: Figure) -> str:
     end = sentence.text.find(number.unit, number.end) if number.unit else -1
-    named = number.unit in _UNITS or not number.money
+    named = number.unit in UNITS or not number.money
     stop = end + len(number.unit) if 0 <= end - number.end <= 1 and named else number.end
     begin = number.start - 2 if sentence.text[max(0, number.start - 2) : number.start] == "US" else number.start
     return sentence.text[begin:stop]
@@ -255,7 +255,7 @@ def _from_to(text: str, one: str, other: str) -> str:
 
 
 def _unit(number: Figure) -> _Unit | None:
-    return _UNITS.get(number.unit) or _UNITS.get(number.money.casefold())
+    return UNITS.get(number.unit) or UNITS.get(number.money.casefold())
 
 
 def _unscaled(number: Figure) -> float:
@@ -269,11 +269,11 @@ def _recorded_unit(text: str, number: Figure) -> tuple[_Unit | None, str]:
     before = text[max(0, number.start - 60) : number.start]
     key = _KEY.search(before)
     if key is not None:
-        unit = _UNITS.get(key[1].rpartition("_")[2].casefold()) or _UNITS.get(
+        unit = UNITS.get(key[1].rpartition("_")[2].casefold()) or UNITS.get(
             re.sub(r".*(?=[A-Z][a-z]*$)", "", key[1]).casefold()
         )
         return unit, (key[0] + number.text).strip()
-    code = _UNITS.get(before[-4:].strip().casefold()) if before[-1:] == " " else None
+    code = UNITS.get(before[-4:].strip().casefold()) if before[-1:] == " " else None
     if code is not None and code.dimension == 2:
         return code, text[number.start - 4 : number.end].strip()
     return None, number.text

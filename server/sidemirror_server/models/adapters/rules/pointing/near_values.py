@@ -1,0 +1,107 @@
+"""Finds values that are misread: not on record, and but a digit or two from one recorded value that is not told."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from sidemirror_server.models.adapters.rules.pointing.facts import Value, aligned, typed
+from sidemirror_server.models.adapters.rules.pointing.point import Point
+from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_hedged, is_unreal
+from sidemirror_server.models.adapters.rules.pointing.texts import (
+    Spoken,
+    distance_at_most_one,
+    numbers,
+)
+
+# Values with fewer digits need words around them that the record has as well; with fewer than two all are near.
+_TELLING_DIGITS, _LEAST_DIGITS = 4, 2
+_BEFORE_CHARS, _AFTER_CHARS, _TEXT_CHARS = 60, 40, 20_000
+_REASON, _FIX = "The record has a value that differs in a digit or two.", "Take it from the record."
+
+
+class _Recorded(msgspec.Struct, frozen=True):
+    """A value of the record, with its words and those around it."""
+
+    plain: str
+    quote: str
+    words: frozenset[str]
+
+
+def near_values(reading: Reading) -> Iterator[Point]:
+    """Finds numbers, days and identifiers of the answer that cannot be had from the record, if exactly one recorded
+    value of their kind is near and untold."""
+    recorded: dict[str, list[_Recorded]] | None = None
+    for sentence in reading.sentences:
+        for kind, plain, start, end in _unknown(reading, sentence):
+            recorded = _recorded(reading) if recorded is None else recorded
+            near = [one for one in recorded.get(kind, ()) if _is_near(kind, plain, one.plain)]
+            if _digits(plain) < _TELLING_DIGITS or kind == "day":
+                around = _words(sentence.text, start, end)
+                near = [one for one in near if len(one.words & around) >= (2 if kind == "number" else 1)]
+            if len({one.plain for one in near}) == 1:
+                yield Point("wrong_fact", sentence.text[start:end], near[0].quote, _REASON, _FIX)
+
+
+def _unknown(reading: Reading, sentence: Spoken) -> Iterator[tuple[str, str, int, int]]:
+    """The values of a sentence that the record does not have, and does not come to: kind, plain form, place."""
+    figures = {number.start: number for number in numbers(sentence.text)}
+    for value, _, start, end in typed(sentence.text):
+        kind, plain = value[0], _plain(value)
+        if is_hedged(sentence, start) or kind not in {"number", "day", "id"}:
+            continue
+        if kind == "number":
+            number = figures[start]
+            if _digits(plain) >= _LEAST_DIGITS and not reading.can_be(number):
+                yield kind, plain, start, end
+        elif kind == "day":
+            if value not in reading.record_values and not is_unreal(sentence.text):
+                yield kind, plain, start, end
+        elif plain not in reading.record.folded and _digits(plain) >= _LEAST_DIGITS:
+            yield kind, plain, start, end
+
+
+def _recorded(reading: Reading) -> dict[str, list[_Recorded]]:
+    """The values of the record that the answer does not tell, by kind."""
+    found: dict[str, list[_Recorded]] = {}
+    texts = (reading.record.request, *(call.text[:_TEXT_CHARS] for call in reading.record.calls))
+    for text in texts:
+        for value, _, start, end in typed(text):
+            if value not in reading.values:
+                words = _words(text, start, end)
+                found.setdefault(value[0], []).append(_Recorded(_plain(value), text[start:end], words))
+    return found
+
+
+def _words(text: str, start: int, end: int) -> frozenset[str]:
+    """The words of a line around a place of it."""
+    begin = max(text.rfind("\n", 0, start) + 1, start - _BEFORE_CHARS)
+    stop = text.find("\n", end)
+    around = text[begin:start] + " " + text[end : min(stop if stop >= 0 else len(text), end + _AFTER_CHARS)]
+    return aligned(around)
+
+
+def _plain(value: Value) -> str:
+    return f"{value[1]:.10g}" if isinstance(value[1], float) else value[1]
+
+
+def _digits(plain: str) -> int:
+    return sum(letter.isdigit() for letter in plain)
+
+
+def _is_near(kind: str, one: str, other: str) -> bool:
+    """Whether a digit or letter is another one, or two are exchanged; of a day also its day and month."""
+    if kind == "day":
+        (month, day), (other_month, other_day) = one.split("-"), other.split("-")
+        swapped = (month, day) == (other_day, other_month)
+        # The next day, or the one before, may be the same in another zone.
+        apart = month == other_month and abs(int(day) - int(other_day)) > 1
+        return swapped or (apart and distance_at_most_one(day.zfill(2), other_day.zfill(2)))
+    if len(one) != len(other) or one.find(".") != other.find("."):
+        return False
+    return distance_at_most_one(one, other) or _is_mixed(one, other)
+
+
+def _is_mixed(one: str, other: str) -> bool:
+    """Whether two digits have changed their places, across a point as well."""
+    differ = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
+    return len(differ) == 2 and differ[0] == differ[1][::-1]
