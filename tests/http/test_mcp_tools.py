@@ -110,10 +110,10 @@ def test_every_wrong_argument_is_told_at_once() -> None:
     with pytest.raises(ValueError, match="store") as wrong:
         CRITIQUE.asked(given, Whose())
     assert str(wrong.value).split("\n") == [
-        "store: there is no such argument",
+        "store: there is no such argument; there are question, answer, tool_results",
         "question: it is missing",
         "answer: Expected `str`, got `int`",
-        "tool_results[1].more: there is no such argument",
+        "tool_results[1].more: there is no such argument; there are tool, content, is_error",
         "tool_results[1].tool: Expected `str`, got `int`",
         "tool_results[1].content: it is missing",
         "tool_results[1].is_error: Expected `bool`, got `str`",

@@ -61,7 +61,7 @@ mod tests {
     fn a_result_is_an_answer_or_a_failure_and_belongs_to_its_call() {
         let returned = |content: &str, is_error| {
             let call_id = "c".into();
-            of(Kind::ToolReturned(ToolReturned { call_id, content: content.into(), is_error }))
+            of(Kind::ToolReturned(ToolReturned { call_id, content: content.into(), is_error, ..Default::default() }))
         };
         assert_eq!(of_call("c", tool_result(&Ok::<_, String>(41))), returned("41", false));
         assert_eq!(of_call("c", tool_result(&Err::<u8, _>("no such table"))), returned("no such table", true));

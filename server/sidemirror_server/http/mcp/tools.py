@@ -146,7 +146,7 @@ def _wrong(given: Any, kind: type[msgspec.Struct], place: str) -> Iterator[str]:
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
     for name in given:
         if name not in fields:
-            yield f"{place}{str(name)[:_SHOWN_CHARS]}: there is no such argument"
+            yield f"{place}{str(name)[:_SHOWN_CHARS]}: there is no such argument; there are {', '.join(fields)}"
     for name, field in fields.items():
         if name not in given:
             if field.required:

@@ -134,7 +134,11 @@ def detach(options: argparse.Namespace) -> int:
         # Somebody who has changed the mode meanwhile keeps it.
         write_file(path, after, was if was is not None and mode == owners_alone(was) else mode)
     _write_notes(folder, _others(folder, options.host, path))
-    print(f"{host.title} is detached. What was recorded stays; `sidemirror erase` removes it.")
+    print(f"{host.title} is detached. What was recorded stays.")
+    print(
+        "`sidemirror turns list --scope FOLDER` names its sessions, and `sidemirror erase --session ID --scope FOLDER`"
+    )
+    print("removes one.")
     return 0
 
 
