@@ -41,11 +41,7 @@ func AdviceText(directives []*pb.TurnDirective) string {
 // LessonsText is the text for a model of what [Turn.Recall] gave; empty without lessons.
 func LessonsText(lessons *pb.ContextBlock) string { return lessons.GetText() }
 
-// isAdvice: a nudge, a recovery, a reflection or a critique.
+// isAdvice: there is something in it for a model.
 func isAdvice(directive *pb.TurnDirective) bool {
-	switch directive.GetKind().(type) {
-	case *pb.TurnDirective_Nudge, *pb.TurnDirective_Advice, *pb.TurnDirective_Reflection, *pb.TurnDirective_Critique:
-		return true
-	}
-	return false
+	return AdviceText([]*pb.TurnDirective{directive}) != ""
 }

@@ -38,7 +38,7 @@ func (t *Turn) Summary(ctx context.Context) *pb.TurnSummary {
 }
 
 // Advice is what the sidecar says to what was reported: nudges, recoveries, reflections and critiques that nobody has
-// taken yet. It returns at once when nothing is in progress, or the sidecar is away; else when the context ends, after a
+// taken yet, as far as they have a text for a model. It returns at once when nothing is in progress, or the sidecar is away; else when the context ends, after a
 // second where it has no deadline. Nothing is an answer. The plan and the summary are left to Take.
 func (t *Turn) Advice(ctx context.Context) []*pb.TurnDirective {
 	ctx, cancel := bounded(ctx, adviceLimit)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
@@ -274,10 +275,25 @@ func (t *Turn) settle(ack *pb.TurnAck, sending *sending) {
 	}
 	sending.received = max(sending.received, sending.durable, int(min(ack.Received, sent)))
 	t.pending = len(ack.PendingIds) > 0
+	t.withdraw(ack.WithdrawnIds)
 	if sending.received == sending.sent {
 		t.link.settled(t)
 	}
 	t.tell()
+}
+
+// withdraw: nobody needs to be told these any more; what was not taken was not shown. The mutex is held.
+func (t *Turn) withdraw(ids []string) {
+	if len(ids) == 0 {
+		return
+	}
+	t.directives = slices.DeleteFunc(t.directives, func(one *pb.TurnDirective) bool {
+		isGone := slices.Contains(ids, one.DirectiveId)
+		if receipt := one.GetReflection().GetLessons().GetReceiptId(); isGone && receipt != "" {
+			t.receipts = slices.DeleteFunc(t.receipts, func(shown string) bool { return shown == receipt })
+		}
+		return isGone
+	})
 }
 
 // somethingToSend returns true once there is something; false when the client closed.

@@ -2,6 +2,8 @@ package sidemirror
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -72,6 +74,11 @@ func (t *Turn) Report(event *pb.TurnEvent) string {
 func (t *Turn) put(event *pb.TurnEvent, size int) {
 	ends := event.GetTurnFinished() != nil
 	if t.finishing || t.over || (t.isFull(size) && !ends) {
+		if t.finishing && !t.late {
+			t.late = true
+			// Beside it, since the mutex is held: a handler may report events itself.
+			go slog.Warn("the turn is finished: what is reported after that is not delivered", "turn_id", t.ID)
+		}
 		t.dropEvents(1)
 		t.finishing = t.finishing || ends
 		return
@@ -84,6 +91,9 @@ func (t *Turn) put(event *pb.TurnEvent, size int) {
 }
 
 func (t *Turn) finish(outcome pb.TaskOutcome, score *float64, goal *Goal) {
+	if score != nil && !(0 <= *score && *score <= 1) {
+		panic(fmt.Sprintf("score: a number from 0 to 1, not %v", *score))
+	}
 	var after *report
 	if goal != nil && outcome != pb.TaskOutcome_TASK_OUTCOME_UNSPECIFIED {
 		after = goalReport(goal, outcome, t.ID)

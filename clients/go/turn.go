@@ -86,6 +86,7 @@ type Turn struct {
 	outcome      pb.TaskOutcome
 	score        *float64
 	finishing    bool
+	late         bool     // the agent was told that it reports after the end
 	quiet        bool // nothing more comes from the sidecar
 	over         bool // nothing more is delivered
 	refusal      error

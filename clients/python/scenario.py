@@ -295,7 +295,14 @@ def _check_refused(given: dict[str, Any], words: list[str]) -> None:
 
 def _finish(turn: Turn, step: dict[str, Any]) -> None:
     finished = ParseDict({key: step[key] for key in ("outcome", "score") if key in step}, pb.TurnFinished())
-    turn.finish(finished.outcome, finished.score if finished.HasField("score") else None, goal=_goal(step))
+    try:
+        turn.finish(finished.outcome, finished.score if finished.HasField("score") else None, goal=_goal(step))
+    except ValueError as error:
+        if step.get("refused", str(error) + "?") not in str(error):
+            raise
+    else:
+        if "refused" in step:
+            raise Unexpected("not refused")
 
 
 def _goal(step: dict[str, Any]) -> Any:

@@ -345,6 +345,39 @@ async def test_arguments_and_results_are_reported_as_an_agent_has_them(sidecar: 
     ]
 
 
+async def test_what_is_reported_after_the_end_is_told_once(sidecar: Sidecar, caplog: pytest.LogCaptureFixture) -> None:
+    """Seen to fail: it returned an id as if it were reported, and nobody heard that it was not."""
+    async with connect(f"127.0.0.1:{sidecar.port}") as sidemirror:
+        turn = sidemirror.begin_turn(turn_id="late", task="t")
+        with pytest.raises(ValueError, match="score: a number from 0 to 1, not 7"):
+            turn.finish(TASK_OUTCOME_SUCCESS, 7)
+        with pytest.raises(ValueError, match="not nan"):
+            turn.finish(TASK_OUTCOME_SUCCESS, float("nan"))
+        turn.finish(TASK_OUTCOME_SUCCESS, 1)
+        assert turn.tool_called("look")
+        turn.tool_returned("late")
+        (warning,) = [record.getMessage() for record in caplog.records if record.name == "sidemirror_client"]
+        assert warning == "turn late is finished: what is reported after that is not delivered"
+        assert turn.dropped == 2
+
+
+async def test_what_is_withdrawn_is_given_to_nobody(sidecar: Sidecar) -> None:
+    """Neither by `advice` nor by `take`; what was taken before was shown. Seen to fail: told after the call had worked."""
+    medium = pb.ThinkingConfig(level=pb.THINK_LEVEL_MEDIUM)
+    async with connect(f"127.0.0.1:{sidecar.port}") as sidemirror:
+        turn = sidemirror.begin_turn(task="t", config=medium)
+        for tool, asks in (("asks", True), ("waits", False)):
+            turn.tool_called(tool, "1")
+            turn.tool_returned("connection reset by peer", is_error=True)
+            if asks:
+                assert [one.WhichOneof("kind") for one in await turn.advice(20)] == ["reflection"]
+            await until(lambda: turn._queue._directives[-1].HasField("reflection") or asks)
+            turn.tool_called(tool, "1")
+            turn.tool_returned("ok")
+            assert await turn.advice(20) == []
+        assert [one.WhichOneof("kind") for one in turn.take()] == ["turn_plan"]
+
+
 async def test_a_goal_is_taught_by_the_calls_of_its_turn(sidecar: Sidecar) -> None:
     """Seen to fail, with “no reason was reported”, when the report does not name its turn."""
     async with connect(f"127.0.0.1:{sidecar.port}") as sidemirror:

@@ -5,14 +5,16 @@ from collections.abc import Iterable, Iterator
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 
-# The kinds of directive that are advice.
-ADVICE = frozenset({"nudge", "advice", "reflection", "critique"})
-
 
 def advice_text(directives: Iterable[pb.TurnDirective]) -> str:
     """The one text for a model: a paragraph for each nudge, recovery, reflection, lesson and request to revise; empty
     without any."""
     return "\n\n".join(paragraph for directive in directives for paragraph in _paragraphs(directive) if paragraph)
+
+
+def is_advice(directive: pb.TurnDirective) -> bool:
+    """Whether there is something in it for a model."""
+    return any(_paragraphs(directive))
 
 
 def lessons_text(lessons: common_pb2.ContextBlock | None) -> str:

@@ -282,6 +282,8 @@ class Delivery:
         if ack.received >= stream.sent:
             self._link.settled(self)
         self._pending = bool(ack.pending_ids)
+        if ack.withdrawn_ids:
+            self._queue.withdraw(ack.withdrawn_ids)
         if ack.received >= stream.sent:
             self._queue.received(stream.sent - stream.durable)
         self._tell()

@@ -100,7 +100,8 @@ class TurnParts:
     def report(self, event: pb.TurnEvent | None = None, /, **kind: Any) -> str:
         """Takes an event: `report(tool_called=ToolCalled(...))`, or a whole TurnEvent. Returns its id.
 
-        Of a text of more than 256 KiB, which is what the sidecar takes, the beginning is kept."""
+        Of a text of more than 256 KiB, which is what the sidecar takes, the beginning is kept. After `finish` it is not
+        reported any more: a warning is logged, once for each turn."""
         event = _copy(event) if event is not None else pb.TurnEvent(**kind)
         wakes = self._queue.put(event)
         if wakes and self._delivery is not None:
@@ -128,7 +129,9 @@ class TurnParts:
     ) -> None:
         """The turn is over. Unless the outcome is UNSPECIFIED, which teaches nothing, it is reported for every block of
         lessons that the turn was given, and so is the goal, or else that of the turn's beginning. What is on its way is
-        still delivered, also after the sidecar was away."""
+        still delivered, also after the sidecar was away. Raises ValueError for a score that is none."""
+        if score is not None and not 0 <= score <= 1:
+            raise ValueError(f"score: a number from 0 to 1, not {score}")
         goal = self._goal if goal is None else goal
         report = None if goal is None or outcome == _UNSPECIFIED else _goal_report(goal, outcome, self.id)
         self._queue.put_reports(outcome, score, report)
@@ -293,8 +296,8 @@ class Turn(TurnParts):
         return await _across(self._recall(task, tools, max_items, timeout_s), None)
 
     async def advice(self, timeout_s: float = ADVICE_S) -> list[pb.TurnDirective]:
-        """What the sidecar says to what was reported: nudges, recoveries, reflections and critiques that nobody took.
-        Comes at once when nothing is in progress; an empty list is an answer."""
+        """What the sidecar says to what was reported: nudges, recoveries, reflections and critiques that nobody took, as
+        far as they have a text for a model. Comes at once when nothing is in progress; an empty list is an answer."""
         return await _across(self._advice(timeout_s), [])
 
     async def critique(

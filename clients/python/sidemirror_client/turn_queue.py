@@ -1,8 +1,10 @@
 """What a turn has reported and the sidecar does not have yet: put in on any thread, taken out on our loop."""
 
+import logging
 import threading
 import uuid
 from collections import deque
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import islice
@@ -11,9 +13,11 @@ from google.protobuf.message import Message
 
 from sidemirror.v1 import common_pb2, goal_reflection_pb2, reflective_memory_pb2
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_client.advice import ADVICE
+from sidemirror_client.advice import is_advice
 from sidemirror_client.link import Link
 from sidemirror_client.losses import Losses
+
+_log = logging.getLogger("sidemirror_client")
 
 # What the sidecar takes of a turn.
 MOST_EVENTS = 10_000
@@ -65,6 +69,7 @@ class Queue:
         self._receipts: dict[str, None] = {}
         self._directives: deque[pb.TurnDirective] = deque(maxlen=_MOST_DIRECTIVES)
         self.is_finished = False
+        self._is_late = False
         self._is_over = False
         # The sidecar has received all events.
         self.has_all = False
@@ -92,20 +97,27 @@ class Queue:
             cut(event)
             size = event.ByteSize()
         with self._lock:
-            if self.is_finished or self._is_over or (not ends and self._is_full(size)):
-                self._drop_events(1)
-                self.is_finished = self.is_finished or ends
-                return Wakes.NOT
-            self.is_finished = ends
-            self._count += 1
-            self._keep(size)
-            self.events.append(event)
-            self.has_all = False
-            wakes = Wakes.SOON if kind in _GATHERED else Wakes.NOW
-            if wakes <= self.woken:
-                return Wakes.NOT
-            self.woken = wakes
-            return wakes
+            if not (self.is_finished or self._is_over or (not ends and self._is_full(size))):
+                return self._take_in(event, size, kind)
+            is_late = self.is_finished and not self._is_late
+            self._is_late = self.is_finished
+            self._drop_events(1)
+            self.is_finished = self.is_finished or ends
+        if is_late:
+            _log.warning("turn %s is finished: what is reported after that is not delivered", self.turn_id)
+        return Wakes.NOT
+
+    def _take_in(self, event: pb.TurnEvent, size: int, kind: str | None) -> Wakes:
+        self.is_finished = kind == "turn_finished"
+        self._count += 1
+        self._keep(size)
+        self.events.append(event)
+        self.has_all = False
+        wakes = Wakes.SOON if kind in _GATHERED else Wakes.NOW
+        if wakes <= self.woken:
+            return Wakes.NOT
+        self.woken = wakes
+        return wakes
 
     def put_reports(
         self,
@@ -134,8 +146,8 @@ class Queue:
     def take(self, *, advice_only: bool = False) -> list[pb.TurnDirective]:
         """The directives that have come, in their order."""
         with self._lock:
-            taken = [one for one in self._directives if not advice_only or one.WhichOneof("kind") in ADVICE]
-            left = [one for one in self._directives if advice_only and one.WhichOneof("kind") not in ADVICE]
+            taken = [one for one in self._directives if not advice_only or is_advice(one)]
+            left = [one for one in self._directives if advice_only and not is_advice(one)]
             self._directives.clear()
             self._directives.extend(left)
             return taken
@@ -172,6 +184,14 @@ class Queue:
         """Keeps a directive for the agent."""
         with self._lock:
             self._directives.append(directive)
+
+    def withdraw(self, directive_ids: Collection[str]) -> None:
+        """What nobody needs to be told any more: what was not taken was not shown."""
+        with self._lock:
+            gone = [one for one in self._directives if one.directive_id in directive_ids]
+            for one in gone:
+                self._directives.remove(one)
+                self._receipts.pop(one.reflection.lessons.receipt_id, None)
 
     def next_report(self) -> Report | None:
         """What is to be reported next, once the turn is durable; None when there is nothing."""

@@ -16,9 +16,9 @@ pub fn lessons_text(lessons: Option<ContextBlock>) -> String {
     lessons.map(|block| block.text).unwrap_or_default()
 }
 
-/// Whether a directive says something about what was reported.
+/// Whether there is something in it for a model.
 pub(crate) fn is_advice(directive: &TurnDirective) -> bool {
-    matches!(directive.kind, Some(Kind::Nudge(_) | Kind::Advice(_) | Kind::Reflection(_) | Kind::Critique(_)))
+    !paragraphs(directive).is_empty()
 }
 
 fn paragraphs(directive: &TurnDirective) -> Vec<String> {

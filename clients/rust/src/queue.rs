@@ -14,6 +14,7 @@ use crate::v1::{
     turn_directive, turn_event, ReportGoalRequest, TaskOutcome, TurnAck, TurnDirective, TurnEvent, TurnPlan,
     TurnSummary,
 };
+use crate::warning::warning;
 
 /// What the sidecar takes in a turn.
 const MOST_EVENTS: usize = 10_000;
@@ -65,6 +66,8 @@ pub(crate) struct State {
     /// Of blocks that the turn was given, and the first so many of them are among the reports.
     receipts: Vec<String>,
     reported: usize,
+    /// The agent was told that it reports after the end.
+    late: bool,
 }
 
 /// How many events one stream has sent, and how many of these are durable.
@@ -80,7 +83,20 @@ impl State {
         self.received >= events && !self.pending
     }
 
-    /// Nudges, reflections and critiques that nobody has taken.
+    /// Nobody needs to be told these any more: what was not taken was not shown.
+    fn withdraw(&mut self, ids: &[String]) {
+        for gone in self.directives.iter().filter(|each| ids.contains(&each.directive_id)) {
+            if let Some(turn_directive::Kind::Reflection(reflection)) = &gone.kind {
+                let receipt_id = reflection.lessons.as_ref().map(|block| &block.receipt_id);
+                if self.reported == 0 {
+                    self.receipts.retain(|shown| Some(shown) != receipt_id);
+                }
+            }
+        }
+        self.directives.retain(|each| !ids.contains(&each.directive_id));
+    }
+
+    /// Nudges, reflections and critiques that nobody has taken, as far as they have a text for a model.
     pub fn take_advice(&mut self) -> Vec<TurnDirective> {
         let (advice, others): (Vec<_>, Vec<_>) = self.directives.drain(..).partition(is_advice);
         self.directives = others.into();
@@ -116,9 +132,16 @@ impl Shared {
             let full = state.is_full(size) && !ends;
             let kept = !(state.finishing || state.over || full) && self.home.link.keep(size + BESIDE_BYTES, ends);
             if !kept {
+                let is_late = state.finishing && !state.late;
+                state.late = state.finishing;
                 state.dropped += 1;
                 state.over |= begins && state.events == 0;
                 self.home.losses.add(&self.id, 1, 0, 0);
+                drop(state);
+                if is_late {
+                    let turn_id = &self.id;
+                    warning!("the turn is finished: what is reported after that is not delivered", turn_id);
+                }
                 return;
             }
             state.finishing = ends;
@@ -225,6 +248,7 @@ impl Shared {
         let received = sending.sent.min(ack.received as usize);
         state.received = state.received.max(state.settled + received.saturating_sub(sending.durable));
         state.pending = !ack.pending_ids.is_empty();
+        state.withdraw(&ack.withdrawn_ids);
         received == sending.sent
     }
 

@@ -374,6 +374,9 @@ fn leave(shared: &Shared, why: Option<String>, outcome: TaskOutcome) {
 }
 
 fn finish(shared: &Shared, outcome: TaskOutcome, score: Option<f64>, goal: Option<ReportGoalRequest>) {
+    if let Some(score) = score {
+        assert!((0.0..=1.0).contains(&score), "score: a number from 0 to 1, not {score}");
+    }
     let towards = goal.or_else(|| shared.state().goal.clone());
     shared.keep_reports(outcome, score, towards);
     report(shared, event::of(turn_event::Kind::TurnFinished(TurnFinished { outcome: outcome.into(), score })));

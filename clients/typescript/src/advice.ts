@@ -1,9 +1,9 @@
 import { ResultStatus, type ContextBlock } from "@sidemirror/api/v1/common";
 import type { TurnDirective } from "@sidemirror/api/v1/thinking";
 
-/** Whether the directive says something to what was reported, other than the plan and the summary. */
-export function isAdvice({ kind }: TurnDirective): boolean {
-  return ["nudge", "advice", "reflection", "critique"].includes(kind.case ?? "");
+/** Whether there is something in it for a model. */
+export function isAdvice(directive: TurnDirective): boolean {
+  return paragraphs(directive).length > 0;
 }
 
 /**

@@ -251,6 +251,7 @@ export class Delivery {
     sending.durable = durable;
     this.queue.received = Math.max(0, received - durable);
     this.isPending = ack.pendingIds.length > 0;
+    if (ack.withdrawnIds.length > 0) this.queue.withdraw(ack.withdrawnIds);
     if (received >= sending.sent) this.home.link.settled(this);
     this.news.fire();
   }

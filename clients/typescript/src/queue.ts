@@ -46,6 +46,7 @@ export class Queue {
   dropped = 0;
   /** The turn has its end, which may be among the events. */
   isFinished = false;
+  private isLate = false;
   private isOver = false;
   private bytes = 0;
   private count = 0;
@@ -73,6 +74,11 @@ export class Queue {
     const ends = event.kind.case === "turnFinished";
     const isFull = this.count >= MOST_EVENTS || bytes > MOST_EVENT_BYTES || !this.hasRoom(bytes);
     if (this.isFinished || this.isOver || (isFull && !ends)) {
+      if (this.isFinished && !this.isLate) {
+        this.isLate = true;
+        const late = `turn ${this.turnId} is finished: what is reported after that is not delivered`;
+        process.emitWarning(late, "SidemirrorWarning");
+      }
       this.dropEvents(1);
     } else {
       this.count++;
@@ -121,6 +127,16 @@ export class Queue {
   say(directive: TurnDirective): void {
     this.directives.push(directive);
     if (this.directives.length > MOST_DIRECTIVES) this.directives.shift();
+  }
+
+  /** Nobody needs to be told these any more: what was not taken was not shown. */
+  withdraw(ids: string[]): void {
+    for (const { kind, directiveId } of this.directives) {
+      const receiptId = kind.case === "reflection" ? kind.value.lessons?.receiptId : undefined;
+      if (receiptId && ids.includes(directiveId)) this.receipts.delete(receiptId);
+    }
+    const left = this.directives.filter((each) => !ids.includes(each.directiveId));
+    this.directives.splice(0, this.directives.length, ...left);
   }
 
   /** The sidecar has received every event. */

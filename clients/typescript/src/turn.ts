@@ -188,6 +188,7 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
     outcome ??= TaskOutcome.UNSPECIFIED;
     const given: FinishOptions = typeof options === "number" ? { score: options } : options;
     const { score, goal = this.goal } = given;
+    if (score !== undefined && !(score >= 0 && score <= 1)) throw new RangeError(`score: a number from 0 to 1, not ${score}`);
     const state = outcome === TaskOutcome.SUCCESS ? GoalState.COMPLETED : GoalState.FAILED;
     this.queue.putReports(outcome, score, goal && { ...goal, state: goal.state || state, turnId: this.id });
     this.report({ kind: { case: "turnFinished", value: { outcome, score } } });

@@ -148,7 +148,13 @@ function outcomeOf(name: string): TaskOutcome {
 
 function finish(current: Turn, step: Step): void {
   const goal = step["goal"] && fromJson(ReportGoalRequestSchema, step["goal"]);
-  current.finish(outcomeOf(step["outcome"]), { score: step["score"], goal });
+  try {
+    current.finish(outcomeOf(step["outcome"]), { score: step["score"], goal });
+  } catch (thrown) {
+    if (step["refused"] && String(thrown).includes(step["refused"])) return;
+    throw thrown;
+  }
+  if (step["refused"]) throw new Error("not refused");
 }
 
 /** What the helper gives for a step, in time. */

@@ -67,7 +67,14 @@ func (r *runner) turn(step object) error {
 	return nil
 }
 
-func finish(turn *sidemirror.Turn, step object) error {
+func finish(turn *sidemirror.Turn, step object) (err error) {
+	if refused, is := step["refused"].(string); is {
+		defer func() {
+			if said := fmt.Sprint(recover()); !strings.Contains(said, refused) {
+				err = fmt.Errorf("not refused: %s", said)
+			}
+		}()
+	}
 	var score *float64
 	if given, is := step["score"].(float64); is {
 		score = &given

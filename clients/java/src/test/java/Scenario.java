@@ -248,7 +248,15 @@ public final class Scenario {
       }
       case "finish" -> {
         Double score = step.has("score") ? Double.valueOf(step.get("score").getAsDouble()) : null;
-        turn.finish(TaskOutcome.valueOf(Matching.text(step, "outcome")), score, goal(step));
+        String refused = "";
+        try {
+          turn.finish(TaskOutcome.valueOf(Matching.text(step, "outcome")), score, goal(step));
+        } catch (IllegalArgumentException thrown) {
+          refused = thrown.getMessage();
+        }
+        if (refused.isEmpty() == step.has("refused") || !refused.contains(Matching.text(step, "refused"))) {
+          throw new Unexpected("refused: " + refused);
+        }
       }
       case "flush" -> {
         boolean expected = !step.has("delivered") || step.get("delivered").getAsBoolean();

@@ -83,7 +83,9 @@ def loop_told(found: Findings) -> str:
 def loop_advised(found: Findings, loop: Sequence[EvidenceStep]) -> str:
     """What to do about a loop. One that failed each time has no result to use."""
     has_failed = loop[-1].event_id in {one.cause.event_id for one in found.failures}
-    instead = "change one argument, or use another source" if has_failed else "use its last result, or change one argument"
+    instead = (
+        "change one argument, or use another source" if has_failed else "use its last result, or change one argument"
+    )
     return f"Do not call {tool_name(loop[-1])} with the same arguments again: {instead}."
 
 

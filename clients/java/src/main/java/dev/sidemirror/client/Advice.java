@@ -10,11 +10,9 @@ import java.util.List;
 final class Advice {
   private Advice() {}
 
+  /** Whether there is something in it for a model. */
   static boolean is(TurnDirective directive) {
-    return switch (directive.getKindCase()) {
-      case NUDGE, ADVICE, REFLECTION, CRITIQUE -> true;
-      default -> false;
-    };
+    return !text(List.of(directive)).isEmpty();
   }
 
   static String text(Iterable<TurnDirective> directives) {

@@ -142,6 +142,9 @@ public final class AgentTurn implements AutoCloseable {
    * @param goal what it worked towards; null for what it began or was run with, if there is that
    */
   public void finish(TaskOutcome outcome, Double score, ReportGoalRequest goal) {
+    if (score != null && !(score >= 0 && score <= 1)) {
+      throw new IllegalArgumentException("score: a number from 0 to 1, not " + score);
+    }
     ReportGoalRequest towards = goal == null ? this.goal : goal;
     TurnFinished.Builder finished = TurnFinished.newBuilder().setOutcome(outcome);
     if (score != null) {

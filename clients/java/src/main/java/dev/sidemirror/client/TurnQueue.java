@@ -11,6 +11,7 @@ import dev.sidemirror.v1.TurnPlan;
 import dev.sidemirror.v1.TurnResume;
 import dev.sidemirror.v1.TurnSummary;
 import io.grpc.StatusRuntimeException;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -27,6 +28,8 @@ import java.util.function.Predicate;
  * monitor is held for moments only, since the agent's thread takes it too.
  */
 final class TurnQueue {
+  private static final System.Logger LOG = System.getLogger("dev.sidemirror.client");
+
   /** What the sidecar takes in a turn; a request is kept well below its 4 MiB a message. */
   private static final int MOST_EVENTS = 10_000;
 
@@ -60,6 +63,7 @@ final class TurnQueue {
   private int events;
   private int dropped;
   private boolean finishing;
+  private boolean late;
   private boolean over;
   private boolean rung;
   private boolean received;
@@ -83,6 +87,10 @@ final class TurnQueue {
     boolean ends = event.hasTurnFinished(); // which always has room
     boolean full = events >= MOST_EVENTS || waitingBytes + size > MOST_BYTES || size > MOST_EVENT_BYTES;
     if (finishing || over || (full && !ends) || !link.keep(size + BESIDE_BYTES, ends)) {
+      if (finishing && !late) {
+        late = true;
+        LOG.log(Level.WARNING, "turn {0} is finished: what is reported after that is not delivered", turnId);
+      }
       drop(1);
       over |= events == 0; // without its beginning a turn is not reported at all
       return false;
@@ -241,6 +249,16 @@ final class TurnQueue {
     received = hasAll && unsent.isEmpty();
     pending = inProgress;
     notifyAll();
+  }
+
+  /** Nobody needs to be told these any more: what was not taken was not shown. */
+  synchronized void withdraw(List<String> ids) {
+    for (TurnDirective each : directives) {
+      if (ids.contains(each.getDirectiveId())) {
+        receipts.remove(each.getReflection().getLessons().getReceiptId());
+      }
+    }
+    directives.removeIf(each -> ids.contains(each.getDirectiveId()));
   }
 
   synchronized void hear(TurnDirective directive) {
