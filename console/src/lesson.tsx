@@ -22,7 +22,7 @@ import { Answered, Empty, Facts, Grpcurl, Heading, Id, Link, Missing, More, Text
 import { usePlace } from "./place.js";
 import { Lift } from "./plots.js";
 import { Receipts } from "./receipts.js";
-import { counted, headline, percent, seen, word } from "./words.js";
+import { counted, headline, percent, reviewCommand, seen, word } from "./words.js";
 
 /** A memory by its id, or a goal's reflection: receipts name both as lessons. */
 export function Lesson(props: { id: string }) {
@@ -75,9 +75,10 @@ function Known(props: { memory: Memory }) {
       </div>
       <Text plain>{memory.content}</Text>
       {memory.reason && <p class="why">{seen(memory.reason)}</p>}
-      {memory.state === MemoryState.RETIRED && (
+      {memory.state !== MemoryState.ACTIVE && memory.state !== MemoryState.UNSPECIFIED && (
         <p class="why">
-          To bring it back: <code>{`sidemirror memory review ${headline(memory.id, 256)} active --reason …`}</code>
+          {memory.state === MemoryState.RETIRED ? "To bring it back" : "No agent is shown it. To release it"}:{" "}
+          <code>{reviewCommand(memory)}</code>
         </p>
       )}
       <Facts
