@@ -298,7 +298,7 @@ function Reflection(props: { reflection: MidTurnReflection; why: ComponentChildr
 
 function Critique(props: { critique: CritiqueResult; why: ComponentChildren; shadow: ComponentChildren; told: Told }) {
   const { critique } = props;
-  const change = changeTold(props.told.critiques.get(critique.critiqueId));
+  const change = changeTold(props.told.critiques.get(critique.critiqueId), props.told);
   return (
     <>
       <Kind more={<span class="dim">{[modelOf(critique.usage), change].filter(Boolean).join(", ")}</span>}>

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,8 @@ from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.recoveries import moves
 from sidemirror_server.operations.turn_said import said_in
 from sidemirror_server.operations.turn_silences import at_failures
+from sidemirror_server.operations.turns import _given
+from sidemirror_server.operations.watch_lines import critique_told
 from tests.faults.sidecars import Running, Stub, channel, running
 from tests.goals.agents import a_report, connected, until_ended
 from tests.memory.recovering import FAILURE, UNTOLD, live_through, until_observed
@@ -207,3 +210,24 @@ async def test_a_lesson_in_quarantine_is_denied_nowhere(tmp_path: Path, capsys: 
         (waits,) = [finding for finding in found if finding.subject == "memory"]
         assert waits.is_ok
         assert waits.found == "1 memory is in quarantine and waits for a person; no agent is shown it"
+
+
+@pytest.mark.parametrize(
+    ("change", "is_over", "end"),
+    [
+        (thinking_pb.ANSWER_CHANGE_NONE, True, "; the answer was not changed after it"),
+        (thinking_pb.ANSWER_CHANGE_UNSPECIFIED, True, "; what was sent is not on record"),
+        (thinking_pb.ANSWER_CHANGE_UNSPECIFIED, False, "revise"),
+    ],
+)
+def test_what_was_sent_is_told_where_it_is_on_record(change: Any, is_over: bool, end: str) -> None:
+    """Seen to fail with "not changed" of an answer that only its draft is on record of."""
+    judged = thinking_pb.TurnCritique(answer_change=change)
+    judged.critique.should_revise = True
+    told = critique_told(judged, is_over=is_over)
+    assert told.endswith(end), told
+
+
+def test_a_list_of_turns_counts_critiques_that_were_asked_for() -> None:
+    """Seen to fail with "0 lessons" alone."""
+    assert _given(thinking_pb.Turn(judged_count=2, revise_count=1)) == "0 lessons, 2 critiques, 1 revise"
