@@ -139,6 +139,24 @@ def test_what_followed_nudges_and_reflections() -> None:
     ]
 
 
+def test_a_call_that_was_made_in_vain_again() -> None:
+    """Seen to fail with "the next call of search, at 6, worked"."""
+    nudge = thinking_pb.TurnDirective(
+        caused_by=["c1", "c2"], nudge=thinking_pb.Nudge(pattern=thinking_pb.PATTERN_REPEATED_CALL, message="Stop.")
+    )
+    entries = recorded(
+        *(called("search", "x", "a", "c1"), returned("no results", "a", "r1")),
+        *(called("search", "x", "b", "c2"), returned("no results", "b", "r2"), nudge),
+        *(called("search", "x", "c", "c3"), returned("no results", "c", "r3"), nudge),
+        *(called("search", "y", "d", "c4"), returned("no results", "d", "r4")),
+    )
+    followed = [line for line in said_in(entries) if line.startswith("  ")]
+    assert followed == [
+        "  what followed: the same call again, at 6, with the same answer: not followed",
+        "  what followed: the next call of search, at 9, worked",
+    ]
+
+
 async def test_a_turn_and_its_goal_name_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Seen to fail without a goal in `turns why`, and without reports and showings in `goals show`."""
     async with running(tmp_path) as served, connected(served.address) as goals:
