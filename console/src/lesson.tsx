@@ -267,14 +267,15 @@ function Evidence(props: { lesson: LessonStatistics | undefined }) {
       <Arms
         of={[
           ["shown", lesson.shown],
-          ["held back", lesson.heldBack],
+          ...heldApart(lesson, "held back"),
           ["shown without a draw", lesson.outside],
           ...earlierArms(lesson),
         ]}
       />
       <p class="dim small">
         A partial outcome is among those that did not.{" "}
-        {lesson.outside !== undefined && "Shown without a draw is not compared."}
+        {lesson.outside !== undefined && "Shown without a draw is not compared."}{" "}
+        {lesson.keptInShadow !== undefined && "What shadow mode kept is not compared either."}
       </p>
       {lesson.lift === undefined ? (
         <p>
@@ -291,6 +292,23 @@ function Evidence(props: { lesson: LessonStatistics | undefined }) {
       )}
     </>
   );
+}
+
+/** What was held back: by a draw, and apart from it in shadow mode, which nothing is compared with. */
+export function heldApart(of: { heldBack?: LessonArm; keptInShadow?: LessonArm }, name: string): (readonly [string, LessonArm | undefined])[] {
+  const { heldBack, keptInShadow } = of;
+  if (!heldBack || !keptInShadow) return [[name, heldBack]];
+  const drawn = {
+    ...heldBack,
+    assignedCount: heldBack.assignedCount - keptInShadow.assignedCount,
+    successCount: heldBack.successCount - keptInShadow.successCount,
+    failureCount: heldBack.failureCount - keptInShadow.failureCount,
+    missingCount: heldBack.missingCount - keptInShadow.missingCount,
+  };
+  return [
+    [name, drawn],
+    ["kept in shadow mode", keptInShadow],
+  ];
 }
 
 /** What was counted before a new text, or before the lesson was brought back. */

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.operations.lesson_figures import figures, lift, successes
+from sidemirror_server.operations.lesson_figures import figures, held_by_draw, lift, successes
 from sidemirror_server.operations.lesson_sources import sources_of
 from sidemirror_server.operations.shown import name_of, plain, words_of
 from sidemirror_server.operations.shown_texts import held_because, review_command
@@ -90,7 +90,7 @@ def show_evidence(lessons: Iterable[pb.LessonStatistics]) -> None:
     console = Console(highlight=False)
     for lesson in lessons:
         console.print(_plain(f"Evidence from version {lesson.from_version} on: {lesson.detail}"), soft_wrap=True)
-        counted = figures(lesson.shown, lesson.held_back, lesson.outside)
+        counted = figures(lesson.shown, held_by_draw(lesson), lesson.outside, lesson.kept_in_shadow)
         before = figures(lesson.earlier_shown, lesson.earlier_held_back, lesson.earlier_outside)
         for told in (counted, before and f"of versions before {lesson.from_version}, which count no more: {before}"):
             if told:
@@ -122,7 +122,8 @@ def show_lessons(lessons: Sequence[pb.LessonStatistics]) -> None:
         told_of = {
             "lift": lift(lesson),
             "succeeded with it": successes(lesson.shown),
-            "succeeded without it": successes(lesson.held_back),
+            "succeeded without it": successes(held_by_draw(lesson)),
+            "succeeded without it, in shadow mode, not compared": successes(lesson.kept_in_shadow),
             "succeeded, not compared": successes(lesson.outside),
             f"before version {lesson.from_version}, which counts no more": figures(
                 lesson.earlier_shown, lesson.earlier_held_back, lesson.earlier_outside
