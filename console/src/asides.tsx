@@ -93,7 +93,7 @@ function Criticised(props: { critique: TurnCritique; told: Told }) {
       <p class="kind">
         <strong>asked for a {headline(madeBy, 40)}</strong>{" "}
         <Badge tone={verdict.shouldRevise ? "bad" : "good"}>{verdict.shouldRevise ? "revise" : "let through"}</Badge>{" "}
-        <span class="dim">{seen([usage?.provider, usage?.model, changeTold(props.critique)].filter(Boolean).join(", "))}</span>
+        <span class="dim">{seen([usage?.provider, usage?.model, changeTold(props.critique, props.told)].filter(Boolean).join(", "))}</span>
       </p>
       <Drafts of={props.critique} told={props.told} />
       {verdict.issueDetails.map((issue, index) => (

@@ -1,5 +1,6 @@
 /** A block of lessons as it was shown: each with where it comes from, how well it fitted, and what was left out. */
 import { OriginSchema, type ContextBlock, type ContextItem, type OmittedItem } from "@sidemirror/api/v1/common";
+import { MemoryState, type Memory } from "@sidemirror/api/v1/reflective_memory";
 import { useState } from "preact/hooks";
 
 import { useApi, useAsked } from "./api.js";
@@ -8,7 +9,7 @@ import { Id, Link, Text } from "./parts.js";
 import { Lift } from "./plots.js";
 import { OF_GOAL } from "./goals.js";
 import { GOAL_KIND, MEMORY_KINDS, type Told } from "./record.js";
-import { counted, headline, moveName, seen, word } from "./words.js";
+import { counted, headline, heldBecause, moveName, reviewCommand, seen, word } from "./words.js";
 
 /** `signature`: of the failure that the block is about, if it is about one. */
 export function Block(props: { block: ContextBlock; told: Told; signature?: string }) {
@@ -72,7 +73,7 @@ function LeftOut(props: { of: readonly OmittedItem[]; signature: string }) {
   const [isOpen, setOpen] = useState(false);
   const ids = isOpen ? of.map((one) => one.id) : [];
   const { value: texts } = useAsked(`left out ${signature} ${ids.join(" ")}`, async (signal) => {
-    const found = new Map<string, string>();
+    const [found, held] = [new Map<string, string>(), new Map<string, Memory>()];
     if (signature && ids.some(isRecovery)) {
       const { signatures } = await api.memory.listRecoveries({ ...api.scope, signature }, { signal });
       for (const move of signatures.flatMap((one) => one.moves)) found.set(move.recoveryId, moveName(move));
@@ -81,14 +82,18 @@ function LeftOut(props: { of: readonly OmittedItem[]; signature: string }) {
     for (let at = 0; at < lessons.length; at += AT_ONCE) {
       const asked = lessons.slice(at, at + AT_ONCE).map((reflectionId) =>
         api.memory.getReflection({ ...api.scope, reflectionId }, { signal }).then(
-          ({ memory }) => memory && found.set(reflectionId, memory.content),
+          ({ memory }) => {
+            if (!memory) return;
+            found.set(reflectionId, memory.content);
+            if (memory.state === MemoryState.QUARANTINED) held.set(reflectionId, memory);
+          },
           // A goal's, or one that was removed since: its id is shown.
           () => undefined,
         ),
       );
       await Promise.all(asked);
     }
-    return found;
+    return { found, held };
   });
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -97,11 +102,23 @@ function LeftOut(props: { of: readonly OmittedItem[]; signature: string }) {
         {of.map(({ id, reason }) => (
           <li key={id}>
             <ItemLink id={id} kind="" signature={signature} />{" "}
-            <bdi>{headline(texts?.get(id) ?? "", 120) || <Id>{id}</Id>}</bdi> <span class="dim">{seen(reason)}</span>
+            <bdi>{headline(texts?.found.get(id) ?? "", 120) || <Id>{id}</Id>}</bdi> <span class="dim">{seen(reason)}</span>
+            <ToRelease memory={texts?.held.get(id)} />
           </li>
         ))}
       </ul>
     </details>
+  );
+}
+
+/** Why a lesson that was left out is in quarantine today, and what releases it. */
+function ToRelease(props: { memory: Memory | undefined }) {
+  const { memory } = props;
+  if (!memory) return null;
+  return (
+    <span class="dim">
+      ; today it is in quarantine ({heldBecause(memory)}), to release it: <code>{reviewCommand(memory)}</code>
+    </span>
   );
 }
 

@@ -11,9 +11,10 @@ const CHANGES: Partial<Record<AnswerChange, string>> = {
   [AnswerChange.CHANGED]: "the answer was changed after it",
 };
 
-/** What became of the answer, in words; empty where that is not known. */
-export function changeTold(judged: TurnCritique | undefined): string {
-  return (judged && CHANGES[judged.answerChange]) ?? "";
+/** What became of the answer, in words; empty while the turn is open, and where nothing was to be changed. */
+export function changeTold(judged: TurnCritique | undefined, told: Told): string {
+  const isUnknown = told.isOver && judged?.critique?.shouldRevise;
+  return (judged && CHANGES[judged.answerChange]) ?? (isUnknown ? "what was sent is not on record" : "");
 }
 
 /** The draft with the words that the issues are about, and the last answer after it if that differs. */

@@ -24,6 +24,7 @@ import type { ComponentChildren } from "preact";
 import { Grounds } from "./asides.js";
 import { Block } from "./block.js";
 import { changeTold } from "./drafts.js";
+import { nextCall } from "./next_call.js";
 import { Badge, Id, Link, Text, Time } from "./parts.js";
 import { idOf, isFailure, nameOf, timeOf, type Told } from "./record.js";
 import { whyNoAdvice, whyNoLesson } from "./silences.js";
@@ -45,7 +46,7 @@ export function Entry(props: { entry: TurnEntry; begun: Timestamp | undefined; t
       <Here sequence={entry.sequence} turnId={entry.turnId} />
       <div class="what">
         {kind === "event" && <Event event={value} sequence={entry.sequence} told={told} />}
-        {kind === "directive" && <Directive directive={value} told={told} />}
+        {kind === "directive" && <Directive directive={value} sequence={entry.sequence} told={told} />}
         {kind === "claim" && <Claim claim={value} told={told} />}
       </div>
     </li>
@@ -134,8 +135,8 @@ function textsOf(event: TurnEvent): string[] {
   }
 }
 
-function Directive(props: { directive: TurnDirective; told: Told }) {
-  const { directive, told } = props;
+function Directive(props: { directive: TurnDirective; sequence: bigint; told: Told }) {
+  const { directive, sequence, told } = props;
   const { kind } = directive;
   const shadow = directive.isShadow && (
     <Badge tone="warn" title="advice__mode was shadow: it was kept, and the agent was not told">
@@ -184,6 +185,7 @@ function Directive(props: { directive: TurnDirective; told: Told }) {
           <Kind more={<span class="dim">{word(PatternSchema, kind.value.pattern)}</span>}>nudge{shadow}</Kind>
           {why}
           <Text plain>{kind.value.message}</Text>
+          <Next directive={directive} sequence={sequence} told={told} />
         </>
       );
     case "advice":
@@ -204,7 +206,12 @@ function Directive(props: { directive: TurnDirective; told: Told }) {
         </>
       );
     case "reflection":
-      return <Reflection reflection={kind.value} why={why} shadow={shadow} told={told} />;
+      return (
+        <>
+          <Reflection reflection={kind.value} why={why} shadow={shadow} told={told} />
+          {kind.value.status === ResultStatus.OK && <Next directive={directive} sequence={sequence} told={told} />}
+        </>
+      );
     case "critique":
       return <Critique critique={kind.value} why={why} shadow={shadow} told={told} />;
     case "turnSummary": {
@@ -262,6 +269,18 @@ function Followed(props: { directive: TurnDirective; signature: string; told: To
   );
 }
 
+/** What followed a nudge or a reflection, once all of it is known. */
+function Next(props: { directive: TurnDirective; sequence: bigint; told: Told }) {
+  const { told } = props;
+  if (!told.isOver || props.sequence > told.saidUntil) return null;
+  const { call, told: words } = nextCall(props.directive, props.sequence, told);
+  return (
+    <p class="why">
+      what followed: {call?.entry.case === "event" && <Cause id={call.entry.value.eventId} told={told} />} {words}
+    </p>
+  );
+}
+
 /** Whether a directive is about the failing call of this event; also where it is not known which call that was. */
 function isAbout(directive: TurnDirective, failureId: string, told: Told): boolean {
   const calls = directive.causedBy.map((id) => told.calls.get(id));
@@ -298,7 +317,7 @@ function Reflection(props: { reflection: MidTurnReflection; why: ComponentChildr
 
 function Critique(props: { critique: CritiqueResult; why: ComponentChildren; shadow: ComponentChildren; told: Told }) {
   const { critique } = props;
-  const change = changeTold(props.told.critiques.get(critique.critiqueId));
+  const change = changeTold(props.told.critiques.get(critique.critiqueId), props.told);
   return (
     <>
       <Kind more={<span class="dim">{[modelOf(critique.usage), change].filter(Boolean).join(", ")}</span>}>

@@ -22,7 +22,7 @@ import { Answered, Empty, Facts, Grpcurl, Heading, Id, Link, Missing, More, Text
 import { usePlace } from "./place.js";
 import { Lift } from "./plots.js";
 import { Receipts } from "./receipts.js";
-import { counted, headline, percent, seen, word } from "./words.js";
+import { counted, headline, percent, reviewCommand, seen, word } from "./words.js";
 
 /** A memory by its id, or a goal's reflection: receipts name both as lessons. */
 export function Lesson(props: { id: string }) {
@@ -75,9 +75,10 @@ function Known(props: { memory: Memory }) {
       </div>
       <Text plain>{memory.content}</Text>
       {memory.reason && <p class="why">{seen(memory.reason)}</p>}
-      {memory.state === MemoryState.RETIRED && (
+      {memory.state !== MemoryState.ACTIVE && memory.state !== MemoryState.UNSPECIFIED && (
         <p class="why">
-          To bring it back: <code>{`sidemirror memory review ${headline(memory.id, 256)} active --reason …`}</code>
+          {memory.state === MemoryState.RETIRED ? "To bring it back" : "No agent is shown it. To release it"}:{" "}
+          <code>{reviewCommand(memory)}</code>
         </p>
       )}
       <Facts
@@ -266,14 +267,15 @@ function Evidence(props: { lesson: LessonStatistics | undefined }) {
       <Arms
         of={[
           ["shown", lesson.shown],
-          ["held back", lesson.heldBack],
+          ...heldApart(lesson, "held back"),
           ["shown without a draw", lesson.outside],
           ...earlierArms(lesson),
         ]}
       />
       <p class="dim small">
         A partial outcome is among those that did not.{" "}
-        {lesson.outside !== undefined && "Shown without a draw is not compared."}
+        {lesson.outside !== undefined && "Shown without a draw is not compared."}{" "}
+        {lesson.keptInShadow !== undefined && "What shadow mode kept is not compared either."}
       </p>
       {lesson.lift === undefined ? (
         <p>
@@ -290,6 +292,23 @@ function Evidence(props: { lesson: LessonStatistics | undefined }) {
       )}
     </>
   );
+}
+
+/** What was held back: by a draw, and apart from it in shadow mode, which nothing is compared with. */
+export function heldApart(of: { heldBack?: LessonArm; keptInShadow?: LessonArm }, name: string): (readonly [string, LessonArm | undefined])[] {
+  const { heldBack, keptInShadow } = of;
+  if (!heldBack || !keptInShadow) return [[name, heldBack]];
+  const drawn = {
+    ...heldBack,
+    assignedCount: heldBack.assignedCount - keptInShadow.assignedCount,
+    successCount: heldBack.successCount - keptInShadow.successCount,
+    failureCount: heldBack.failureCount - keptInShadow.failureCount,
+    missingCount: heldBack.missingCount - keptInShadow.missingCount,
+  };
+  return [
+    [name, drawn],
+    ["kept in shadow mode", keptInShadow],
+  ];
 }
 
 /** What was counted before a new text, or before the lesson was brought back. */

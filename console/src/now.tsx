@@ -14,7 +14,7 @@ import { useApi, useAsked } from "./api.js";
 import { Lately } from "./lately.js";
 import { ChangeList, isUntold } from "./changes.js";
 import { useSeen } from "./live.js";
-import { Answered, Badge, Facts, Grpcurl, Heading, Time } from "./parts.js";
+import { Answered, Badge, Facts, Grpcurl, Heading, Link, Time } from "./parts.js";
 import { Share } from "./plots.js";
 import { counted, durationMs, headline, lasting, millisOf, percent, spaced, usd, whole, word } from "./words.js";
 
@@ -87,7 +87,11 @@ function findings({ info, aheadMs }: Answer): Note[] {
   return found;
 }
 
+/** The subject of the finding about memories in quarantine. */
+const OF_MEMORY = "memory";
+
 interface Note {
+  readonly subject?: string;
   readonly isOk: boolean;
   readonly found: string;
   readonly advice: string;
@@ -106,6 +110,14 @@ function Findings(props: { of: readonly Note[] }) {
             </>
           )}
           {one.advice && <span class="dim"> {headline(one.advice, 2_000)}</span>}
+          {one.subject === OF_MEMORY && (
+            <>
+              {" "}
+              <Link to={["lessons"]} query={{ state: "quarantined" }}>
+                Show them
+              </Link>
+            </>
+          )}
         </li>
       ))}
     </ul>

@@ -10,6 +10,7 @@ import { headline, millisOf, spaced } from "./words.js";
 export interface Told {
   readonly turnId: string;
   readonly task: string;
+  readonly isOver: boolean;
   /** Whether the turn's start asked for a level of thinking; otherwise its session has one. Undefined without the start. */
   readonly asksLevel: boolean | undefined;
   /** How many lessons the agent was given because it asked for them after the start. */

@@ -11,7 +11,7 @@ import { useState } from "preact/hooks";
 
 import { useApi, useAsked } from "./api.js";
 import { Changes } from "./changes.js";
-import { Arms } from "./lesson.js";
+import { Arms, heldApart } from "./lesson.js";
 import { Answered, Badge, Empty, Facts, Grpcurl, Heading, Id, Link, Text, Time } from "./parts.js";
 import { Lift, Tries, type Try } from "./plots.js";
 import { Receipts } from "./receipts.js";
@@ -179,7 +179,7 @@ function Counted(props: MoveProps) {
             heading="Next try"
             of={[
               ["told, after a draw", move.shown],
-              [shadow ? "held back by a draw, or kept in shadow mode" : "held back by a draw", move.heldBack],
+              ...heldApart(move, "held back by a draw"),
             ]}
           />
           <Facts

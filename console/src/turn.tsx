@@ -220,6 +220,7 @@ function useTold(
   return useMemo(() => {
     const followUps = new Map(followed.map((one) => [one.signature, one]));
     const critiques = new Map(asides?.flatMap(({ key, critique }) => (critique ? [[key, critique] as const] : [])));
-    return { turnId, task, recalledCount, ...references(entries), lessons: value ?? new Map(), followUps, critiques, saidUntil };
-  }, [turnId, task, recalledCount, entries, value, followed.length, asides, saidUntil]);
+    const isOver = state !== TurnState.OPEN;
+    return { turnId, task, isOver, recalledCount, ...references(entries), lessons: value ?? new Map(), followUps, critiques, saidUntil };
+  }, [turnId, task, state, recalledCount, entries, value, followed.length, asides, saidUntil]);
 }

@@ -54,14 +54,20 @@ function givenTo(turn: TurnRecord): number {
   return turn.lessonCount + turn.recalledCount;
 }
 
-/** What else the sidecar told a turn, in words. */
+/** What else the sidecar told a turn, also because its agent asked, in words. */
 function saidTo(turn: TurnRecord): string[] {
   const counts = [
     [turn.nudgeCount, "nudge"],
     [turn.reflectionCount, "reflection"],
-    [turn.critiqueCount, "critique"],
+    [judgedIn(turn), "critique"],
   ] as const;
-  return counts.filter(([count]) => count > 0).map(([count, noun]) => counted(count, noun));
+  const said = counts.filter(([count]) => count > 0).map(([count, noun]) => counted(count, noun));
+  return turn.reviseCount > 0 ? [...said, `${turn.reviseCount} revise`] : said;
+}
+
+/** How many critiques a turn got; of an older one, or of an earlier server, those that it was told. */
+function judgedIn(turn: TurnRecord): number {
+  return Math.max(turn.judgedCount, turn.critiqueCount);
 }
 
 function isTold(turn: TurnRecord): boolean {
@@ -71,6 +77,7 @@ function isTold(turn: TurnRecord): boolean {
 /** Turns that were told something, by the filter's value. */
 const TOLD: ReadonlyMap<string, (turn: TurnRecord) => boolean> = new Map([
   ["something", isTold],
+  ["revise", (turn: TurnRecord) => turn.reviseCount > 0],
   ["nothing", (turn: TurnRecord) => !isTold(turn) && !turn.isShadow],
   ["shadow", (turn: TurnRecord) => turn.isShadow],
 ]);
@@ -184,7 +191,7 @@ function Table(props: { turns: readonly TurnRecord[] }) {
           <th scope="col">Started</th>
           <th scope="col">Task</th>
           <th scope="col">Outcome</th>
-          <th scope="col" class="number wide" title="Lessons and recoveries that it was told, or recalled by itself, then nudges, reflections and critiques">
+          <th scope="col" class="number wide" title="Lessons and recoveries that it was told, or recalled by itself, then nudges, reflections and critiques, and how many of these said to revise">
             Told
           </th>
           <th scope="col" class="number wide" title="Tool calls, and how many of them failed">
@@ -302,6 +309,7 @@ function TurnFilters(props: { query: Query }) {
   const told = [
     ["something", "something"],
     ["nothing", "nothing"],
+    ["revise", "to revise"],
     ["shadow", "in shadow"],
   ] as const;
   const byId = (

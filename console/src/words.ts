@@ -1,7 +1,7 @@
 /** Words for what the contract has as numbers. */
 import type { DescEnum } from "@bufbuild/protobuf";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
-import { RecoveryMoveKindSchema, type RecoveryMove } from "@sidemirror/api/v1/reflective_memory";
+import { RecoveryMoveKindSchema, type Memory, type RecoveryMove } from "@sidemirror/api/v1/reflective_memory";
 
 /** The name of an enum's value in lower case, without the enum's own name; empty for 0. */
 export function word(names: DescEnum, value: number): string {
@@ -48,6 +48,16 @@ export function counted(count: number | bigint, noun: string): string {
 export function moveName(move: RecoveryMove): string {
   const steps = move.steps.map((step) => headline(step, 120)).join(", ");
   return [word(RecoveryMoveKindSchema, move.kind), steps].filter(Boolean).join(": ");
+}
+
+/** Why a memory is in quarantine: its kind, and the reason if there is one. */
+export function heldBecause(memory: Memory): string {
+  return headline([memory.quarantine, memory.reason].filter(Boolean).join(": "), 200);
+}
+
+/** The command that makes a memory active. */
+export function reviewCommand(memory: Memory): string {
+  return `sidemirror memory review ${headline(memory.id, 256)} active --reason …`;
 }
 
 /** A share as percent, without a sign. */

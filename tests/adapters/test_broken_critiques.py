@@ -45,6 +45,8 @@ BROKEN = [
     ("CR13", "reported_models", "model <> ''", "TRUE"),
     ("CR13", "reported_models", "reported_us >= :since_us", "reported_us > :since_us"),
     ("CR13", "reported_models", ITS_SCOPE, "tenant_id = :tenant_id AND :project_id IS NOT NULL"),
+    ("CR14", "verdicts", "sum(revise)", "count(revise)"),
+    ("CR14", "verdicts", ITS_SCOPE, "tenant_id = :tenant_id AND :project_id IS NOT NULL"),
     ("CR5", "report", " AND critique_id = :critique_id", ""),
     ("CR6", "figures", "created_us < :end_us", "created_us <= :end_us"),
     ("CR6", "figures", "created_us >= :start_us", "created_us > :start_us"),

@@ -177,6 +177,8 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("CR12", "reported", "reported_us DESC", "reported_us"),
         ("CR12", "reported", "AND model = $4", "AND $4::text IS NOT NULL"),
         ("CR13", "reported_models", "model <> ''", "TRUE"),
+        ("CR14", "verdicts", "turn_id <> ''", "TRUE"),
+        ("CR14", "verdicts", " FILTER (WHERE revise)", ""),
         ("CR6", "figures", "(50 * confident + 99)", "(50 * confident)"),
         ("CR6", "figures", "created_us < $4", "created_us <= $4"),
         ("CR9", "old", "created_us < $1", "created_us <= $1"),

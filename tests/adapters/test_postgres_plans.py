@@ -298,6 +298,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "get": ((*PLACE, "000500"), 1),
         "list": ((*PLACE, LATE, "", 5), 5),
         "list_of_turn": ((*PLACE, LATE, "", 5, "k10", None), 5),
+        "verdicts": ((*PLACE, ["k10", "k11"]), 40),
         "list_of_session": ((*PLACE, LATE, "", 5, "s10"), 5),
         "report": ((*PLACE, "000500", "success", 1.0, 1, "failure"), 1),
         # At most the limit.

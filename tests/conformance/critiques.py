@@ -13,7 +13,7 @@ import pytest
 from sidemirror_server.critique.flips import Reported
 from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import DAY_US, HOUR_US
-from sidemirror_server.critique.store import CritiqueKey, CritiqueRecord, Critiques
+from sidemirror_server.critique.store import CritiqueKey, CritiqueRecord, Critiques, Verdicts
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Served
 from tests.conformance.figures import Counted, figures_of
@@ -291,3 +291,13 @@ async def cr13_models_with_reported_outcomes(open_critiques: OpenCritiques) -> N
     assert await critiques.reported_models(ONE, T0) == (("o", "z"), ("p", "l"), ("p", "m"))
     assert await critiques.reported_models(ONE, T0 + 2) == (("o", "z"), ("p", "m"))
     assert await critiques.reported_models(OTHER, T0) == await critiques.reported_models(THIRD, T0) == ()
+
+
+async def cr14_verdicts_of_turns(open_critiques: OpenCritiques) -> None:
+    critiques = open_critiques()
+    for number, (turn_id, revise) in enumerate((("a", True), ("a", False), ("a", True), ("b", False), ("", True))):
+        await critiques.keep(ONE, critique(f"c{number}", turn_id=turn_id, revise=revise))
+    await critiques.keep(OTHER, critique("other", turn_id="a", revise=True))
+    assert await critiques.verdicts(ONE, ("a", "b", "none", "")) == {"a": Verdicts(3, 2), "b": Verdicts(1, 0)}
+    assert await critiques.verdicts(ONE, ("b",)) == {"b": Verdicts(1, 0)}
+    assert await critiques.verdicts(ONE, ()) == {}

@@ -62,7 +62,8 @@ FIRST = judged(10, "There are 17.")
 @pytest.mark.parametrize(
     ("answers", "later", "change"),
     [
-        ([draft(5, "There are 17.")], [], AnswerChange.NONE),
+        # Only the draft is on record, and not what was sent.
+        ([draft(5, "There are 17.")], [], None),
         ([draft(5, "There are 17."), draft(15, "There are 18.")], [], AnswerChange.CHANGED),
         ([draft(15, "There are 18."), draft(20, "there  are 17.")], [], AnswerChange.NONE),
         ([text(5, "There are 17."), text(15, "There are 18.")], [], AnswerChange.CHANGED),
@@ -76,11 +77,9 @@ FIRST = judged(10, "There are 17.")
 def test_what_became_of_the_answer(
     answers: list[GivenAnswer], later: list[Critique], change: AnswerChange | None
 ) -> None:
-    assert answer_change(FIRST, answers, [FIRST, *later], is_over=True) is change
+    assert answer_change(FIRST, answers, [FIRST, *later]) is change
 
 
-def test_an_open_turn_may_still_change_its_answer() -> None:
-    answers = [draft(5, "There are 17.")]
-    assert answer_change(FIRST, answers, [FIRST], is_over=False) is None
+def test_an_answer_to_no_draft_was_changed_by_any_later_one() -> None:
     without = msgspec.structs.replace(FIRST, response="")
-    assert answer_change(without, [draft(15, "There are 18.")], [without], is_over=True) is AnswerChange.CHANGED
+    assert answer_change(without, [draft(15, "There are 18.")], [without]) is AnswerChange.CHANGED

@@ -206,3 +206,16 @@ def test_what_counts_no_more_is_the_rest() -> None:
     assert (rest.held_back.assigned, rest.held_back.succeeded) == (8, 4)
     assert rest.outside.assigned == 0
     assert rest.lift is None
+
+
+def test_what_shadow_mode_kept_is_not_compared() -> None:
+    """Nor counted as held back by a draw. Seen to fail with "5 without it", of which 3 were kept."""
+    found = evidence_of(
+        [
+            ArmTally(Arm.SHOWN, 0.1, 4, 4),
+            ArmTally(Arm.HELD_BACK, 0.1, 2, 2),
+            ArmTally(Arm.HELD_BACK, 1.0, 3, 1, 2),
+        ]
+    )
+    assert (found.held_back.reported, found.kept.reported) == (2, 3)
+    assert explained(found) == "4 outcomes with it and 2 without it: a verdict needs 30 of each"

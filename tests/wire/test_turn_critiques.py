@@ -78,7 +78,21 @@ async def test_one_of_a_draft_has_the_id_of_its_directive(served: Running) -> No
     assert kept.critique == directive.critique
     assert kept.critique.critique_id == directive.directive_id
     assert list(kept.critique.issue_details[0].event_ids) == ["t-d", "t-r"]
-    assert kept.answer_change == pb.ANSWER_CHANGE_NONE
+    # The draft is on record, and what was sent is not. Seen to fail with "not changed".
+    assert kept.answer_change == pb.ANSWER_CHANGE_UNSPECIFIED
+
+
+async def test_a_turn_counts_its_critiques_however_they_came(served: Running) -> None:
+    """And how many call for a revision. Seen to fail when one that was asked for left its turn "told nothing"."""
+    await begin(served.stub, "t", drafted(ANSWER, "t-d"))
+    told = await criticise(served, "t")
+    assert told.should_revise
+    await begin(served.stub, "quiet")
+    listed = await served.stub.ListTurns(pb.ListTurnsRequest(), timeout=60)
+    counts = {one.turn_id: (one.critique_count, one.judged_count, one.revise_count) for one in listed.turns}
+    assert counts == {"t": (0, 1, 1), "quiet": (0, 0, 0)}
+    found = await served.stub.GetTurn(pb.GetTurnRequest(turn_id="t"), timeout=60)
+    assert (found.turn.judged_count, found.turn.revise_count) == (1, 1)
 
 
 async def test_it_follows_the_rules_of_recorded_texts(served: Running) -> None:

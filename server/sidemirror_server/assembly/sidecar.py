@@ -214,7 +214,8 @@ class Sidecar:
                     *(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
                     *(memory.embedding, own_clock, self._traffic, self._refusals.strangers, self.gateway.questions),
                 ),
-                *(spending, stores.erasures, stores.work, self.policies, self._changes, settings.limits.tombstones),
+                *(spending, stores.erasures, stores.work, self.policies, self._changes, stores.memory_search),
+                settings.limits.tombstones,
             ),
         )
         self._open_doors(services, boundary_of, own_clock)

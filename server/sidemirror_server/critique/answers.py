@@ -25,17 +25,16 @@ class GivenAnswer(msgspec.Struct, frozen=True):
 
 
 def answer_change(
-    critique: Critique, answers: Sequence[GivenAnswer], critiques: Sequence[Critique], *, is_over: bool
+    critique: Critique, answers: Sequence[GivenAnswer], critiques: Sequence[Critique]
 ) -> AnswerChange | None:
-    """What became of the answer after this critique. `answers`: those of its turn, oldest first; `critiques`: all of
-    the turn; `is_over`: the turn has ended. Drafts and judged responses count before texts of the model, which may be
-    no answers."""
+    """What became of the answer after this critique; None without a later answer: what was sent is not on record.
+    `answers`: those of its turn, oldest first; `critiques`: all of the turn. Drafts and judged responses count before
+    texts of the model, which may be no answers."""
     at_us, judged = critique.created_us, normal(critique.response)
     later = [(one.created_us, one.response) for one in critiques if one.created_us > at_us and one.response]
     later += [(one.at_us, one.text) for one in answers if one.at_us > at_us and one.is_draft]
     later = later or [(one.at_us, one.text) for one in answers if one.at_us > at_us]
-    if later:
-        _, last = max(later, key=lambda one: one[0])
-        return AnswerChange.NONE if normal(last) == judged else AnswerChange.CHANGED
-    is_last = bool(answers) and normal(answers[-1].text) == judged
-    return AnswerChange.NONE if is_over and is_last else None
+    if not later:
+        return None
+    _, last = max(later, key=lambda one: one[0])
+    return AnswerChange.NONE if normal(last) == judged else AnswerChange.CHANGED

@@ -80,6 +80,13 @@ class CritiqueKey(msgspec.Struct, frozen=True):
 FIRST_CRITIQUE = CritiqueKey(2**63 - 1, "")  # before every possible critique
 
 
+class Verdicts(msgspec.Struct, frozen=True):
+    """How many critiques a turn has, and how many of them call for a revision."""
+
+    judged: int = 0
+    revise: int = 0
+
+
 class Critiques(Protocol):
     """Stores critiques. Only critiques whose status is OK are passed to it.
 
@@ -100,6 +107,8 @@ class Critiques(Protocol):
     CR12 `reported` counts the newest `limit` critiques of one model whose outcome was reported at or after `since_us`,
          by what `Reported` tells them apart by, in any order.
     CR13 `reported_models` returns provider and model of all such critiques, sorted, but for those without a model.
+    CR14 `verdicts` counts the critiques of each of these turns, and those that call for a revision. Turns without any
+         are left out.
     `subject_ids` are noted, so that an erasure finds the critique (clause ER13). One of a turn, a session or a
     subject that was erased after its texts came is refused (ER14).
     Raises StoreUnavailable, StoreFull.
@@ -124,5 +133,7 @@ class Critiques(Protocol):
     ) -> tuple[Reported, ...]: ...
 
     async def reported_models(self, scope: Scope, since_us: int) -> tuple[tuple[str, str], ...]: ...
+
+    async def verdicts(self, scope: Scope, turn_ids: Sequence[str]) -> dict[str, Verdicts]: ...
 
     async def forget(self, serves: Serves, before_us: int, limit: int, but: Sequence[Served] = ()) -> int: ...

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from sidemirror_server.trace.sources import SourceKind, key, keys
+from sidemirror_server.vocabulary.by_rule import quotes_user
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.origin import Origin
@@ -42,6 +43,10 @@ class MemoryState(StrEnum):
     ACTIVE = "active"
     QUARANTINED = "quarantined"
     RETIRED = "retired"
+
+
+# The reason of a memory that quotes a user.
+QUOTES = "it quotes a user"
 
 
 class Quarantine(StrEnum):
@@ -363,6 +368,14 @@ def heard_of(record: MemoryRecord) -> tuple[tuple[str, int], ...]:
 def subjects_of(record: MemoryRecord) -> tuple[str, ...]:
     """The ids of the subjects that a memory's record names, in order."""
     return sources_of_kind(record, SourceKind.SUBJECT)
+
+
+def quarantine_word(memory: MemoryRecord) -> str:
+    """Why a memory is in quarantine, in a word; empty for none. What quotes a user steers nobody, and is stored as if
+    it did: earlier versions know no other value that only a person releases."""
+    if memory.quarantine is Quarantine.STEERING and (memory.reason == QUOTES or quotes_user(memory.content)):
+        return "correction"
+    return memory.quarantine.value if memory.quarantine else ""
 
 
 def sources_of_kind(record: MemoryRecord, kind: SourceKind) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from sidemirror_server.rpc.listening.addresses import (
 )
 from sidemirror_server.settings import BadSettings, Settings, as_client
 
+_WITH_FINDINGS = pb.GetServerInfoRequest(with_findings=True)
 # How long it waits for an answer, and then for a second one. A sidecar on this machine answers within milliseconds, a
 # busy one within seconds.
 _ANSWERS_S = (2.0, 8.0)
@@ -173,11 +174,11 @@ def _asked(stub: pb_grpc.SidecarServiceStub) -> tuple[pb.GetServerInfoResponse, 
     """What a sidecar tells of itself, and whether it had to be asked again. Raises grpc.RpcError."""
     first_s, second_s = _ANSWERS_S
     try:
-        return stub.GetServerInfo(pb.GetServerInfoRequest(), timeout=first_s), False
+        return stub.GetServerInfo(_WITH_FINDINGS, timeout=first_s), False
     except grpc.RpcError as error:
         if error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
             raise
-    return stub.GetServerInfo(pb.GetServerInfoRequest(), timeout=second_s), True
+    return stub.GetServerInfo(_WITH_FINDINGS, timeout=second_s), True
 
 
 def _silent(found: str, advice: str = _LEAVE) -> AddressAnswer:

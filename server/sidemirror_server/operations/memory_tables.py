@@ -9,12 +9,15 @@ from rich.text import Text
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.operations.lesson_figures import figures, lift, successes
+from sidemirror_server.operations.lesson_figures import figures, held_by_draw, lift, successes
 from sidemirror_server.operations.lesson_sources import sources_of
 from sidemirror_server.operations.shown import name_of, plain, words_of
+from sidemirror_server.operations.shown_texts import held_because, review_command
 
 # What makes versions without a call.
 _OF_SIDECAR = ("judged",)
+# What the command that makes a memory active again does, by its state.
+_AGAIN = {pb.MEMORY_STATE_QUARANTINED: "to release it", pb.MEMORY_STATE_RETIRED: "to bring it back"}
 _MODES = {
     pb.SEARCH_MODE_FILTER: "by importance and age",
     pb.SEARCH_MODE_FULL_TEXT: "by words alone",
@@ -34,7 +37,8 @@ def show_hits(found: pb.QueryReflectionsResponse) -> None:
         kind, origin = name_of(pb.MemoryKind, memory.kind), name_of(common_pb2.Origin, memory.origin)
         about = f"{kind}, importance {memory.importance:.2f}, origin {origin}"
         console.print(Text(f"{hit.score:.3f} {plain(memory.id)} {about}", "bold"), soft_wrap=True)
-        for told in filter(None, (_content(memory), f"From {sources_of(memory)}", hit.explanation.summary)):
+        texts = (_content(memory), _why_held(memory), f"From {sources_of(memory)}", hit.explanation.summary)
+        for told in filter(None, texts):
             console.print(Padding(_plain(told), (0, 0, 0, 2), expand=False))
     console.print(f"Found {_MODES.get(found.search_mode, 'somehow')}.")
 
@@ -51,7 +55,8 @@ def show_memory(memory: pb.Memory, versions: Iterable[pb.Memory]) -> None:
         "id": memory.id,
         "kind": name_of(pb.MemoryKind, memory.kind),
         "text": memory.content,
-        "state": f"{name_of(pb.MemoryState, memory.state)}{memory.quarantine and f' ({memory.quarantine})'}",
+        "state": f"{name_of(pb.MemoryState, memory.state)}{memory.quarantine and f' ({held_because(memory)})'}",
+        _AGAIN.get(memory.state, ""): review_command(memory),
         "origin": name_of(common_pb2.Origin, memory.origin),
         "importance": f"{memory.importance:.2f}",
         "confidence": confidence,
@@ -67,7 +72,7 @@ def show_memory(memory: pb.Memory, versions: Iterable[pb.Memory]) -> None:
         "version": str(memory.version),
     }
     for name, value in rows.items():
-        if value and value != "unspecified":
+        if name and value and value != "unspecified":
             table.add_row(name, _plain(value))
     console.print(table)
     earlier = Table("version", "changed", "state", "by", "why", "text", title="Versions", title_justify="left")
@@ -85,7 +90,7 @@ def show_evidence(lessons: Iterable[pb.LessonStatistics]) -> None:
     console = Console(highlight=False)
     for lesson in lessons:
         console.print(_plain(f"Evidence from version {lesson.from_version} on: {lesson.detail}"), soft_wrap=True)
-        counted = figures(lesson.shown, lesson.held_back, lesson.outside)
+        counted = figures(lesson.shown, held_by_draw(lesson), lesson.outside, lesson.kept_in_shadow)
         before = figures(lesson.earlier_shown, lesson.earlier_held_back, lesson.earlier_outside)
         for told in (counted, before and f"of versions before {lesson.from_version}, which count no more: {before}"):
             if told:
@@ -117,7 +122,8 @@ def show_lessons(lessons: Sequence[pb.LessonStatistics]) -> None:
         told_of = {
             "lift": lift(lesson),
             "succeeded with it": successes(lesson.shown),
-            "succeeded without it": successes(lesson.held_back),
+            "succeeded without it": successes(held_by_draw(lesson)),
+            "succeeded without it, in shadow mode, not compared": successes(lesson.kept_in_shadow),
             "succeeded, not compared": successes(lesson.outside),
             f"before version {lesson.from_version}, which counts no more": figures(
                 lesson.earlier_shown, lesson.earlier_held_back, lesson.earlier_outside
@@ -142,6 +148,13 @@ def _plain(text: str) -> Text:
 def _content(memory: pb.Memory) -> str:
     state = "" if memory.state == pb.MEMORY_STATE_ACTIVE else f"[{name_of(pb.MemoryState, memory.state)}] "
     return f"{state}{memory.content}"
+
+
+def _why_held(memory: pb.Memory) -> str:
+    """Why a memory is in quarantine, and what releases it; empty for one that is not."""
+    if memory.state != pb.MEMORY_STATE_QUARANTINED:
+        return ""
+    return f"In quarantine ({held_because(memory)}); to release it: {review_command(memory)}"
 
 
 def _text_in(memory: pb.Memory, name: str) -> str:

@@ -9,6 +9,7 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1 import thinking_pb2
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.operations.shown import clock_time, in_short, name_of
+from sidemirror_server.operations.shown_texts import held_because, review_command
 from sidemirror_server.operations.turn_entries import TIMEOUT_S
 
 # The most versions of a lesson that are looked through; among how many memories the task may find it.
@@ -42,6 +43,10 @@ def not_shown(
     state = name_of(pb.MemoryState, then.state)
     changed = f"{in_short(then.change)} at {clock_time(then.update_time)}{by}{why}"
     yield f"  when the turn began it was {state}, version {then.version} ({changed})"
+    last = max(versions, key=lambda one: one.version)
+    if last.state != pb.MEMORY_STATE_ACTIVE:
+        why = held_because(last) if last.quarantine else in_short(last.reason)
+        yield f"  today it is {name_of(pb.MemoryState, last.state)} ({why}); to change that: {review_command(last)}"
     if record.turn.task.strip():
         query = pb.QueryReflectionsRequest(
             query_text=record.turn.task, k=_MOST_HITS, min_importance=0, explain=True, explain_ids=[lesson_id], **scope

@@ -8,7 +8,7 @@ import grpc
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
-from sidemirror_server.operations.shown import in_short
+from sidemirror_server.operations.shown import in_short, plain
 from sidemirror_server.operations.turn_entries import TIMEOUT_S
 from sidemirror_server.trace.receipts import GOAL_ITEM, RECOVERY_ITEM
 
@@ -51,21 +51,36 @@ class FirstWords:
     def __init__(self, channel: grpc.Channel, scope: dict[str, Any]) -> None:
         self._stub = ReflectiveMemoryServiceStub(channel)
         self._scope = scope
-        self._known: dict[str, str] = {}
+        self._known: dict[str, pb.Memory] = {}
 
     def omitted(self, one: common_pb2.OmittedItem) -> str:
         """A lesson that was left out: its id, its first words if there are any, and why. Raises grpc.RpcError."""
         if one.id not in self._known and len(self._known) < _MOST_FIRST:
             self._known[one.id] = self._asked(one.id)
-        words = self._known.get(one.id, "")
-        return f"{in_short(one.id)}{f' “{words}”' if words else ''}: {in_short(one.reason)}"
+        memory = self._known.get(one.id, pb.Memory())
+        words = in_short(memory.content, _FIRST_CHARS)
+        told = f"{in_short(one.id)}{f' “{words}”' if words else ''}: {in_short(one.reason)}"
+        if memory.state != pb.MEMORY_STATE_QUARANTINED:
+            return told
+        return f"{told}; today it is in quarantine ({held_because(memory)}), to release it: {review_command(memory)}"
 
-    def _asked(self, lesson_id: str) -> str:
+    def _asked(self, lesson_id: str) -> pb.Memory:
         request = pb.GetReflectionRequest(reflection_id=lesson_id, **self._scope)
         try:
-            return in_short(self._stub.GetReflection(request, timeout=TIMEOUT_S).memory.content, _FIRST_CHARS)
+            memory = self._stub.GetReflection(request, timeout=TIMEOUT_S).memory
         except grpc.RpcError as error:
             # A goal's reflection, a recovery, or one that was removed.
             if error.code() not in (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.INVALID_ARGUMENT):
                 raise
-            return ""
+            return pb.Memory()
+        return memory
+
+
+def held_because(memory: pb.Memory) -> str:
+    """Why a memory is in quarantine: its kind, and the reason if there is one."""
+    return in_short(": ".join(filter(None, (memory.quarantine, memory.reason))))
+
+
+def review_command(memory: pb.Memory) -> str:
+    """The command that makes a memory active."""
+    return f"sidemirror memory review {plain(memory.id)} active --reason …"

@@ -17,6 +17,8 @@ from sidemirror_server.operations.turn_entries import TIMEOUT_S
 # How many of the newest turns are looked through for the beginning of an id; how many are named when several fit.
 _MOST_TURNS, _MOST_NAMED = 10_000, 10
 _PAGE = 1_000
+# How many of the newest memories are looked through for the beginning of an id.
+_MOST_MEMORIES = 5_000
 # Among how many memories a text is looked for, and the longest id.
 _MOST_HITS, _ID_CHARS = 100, 128
 
@@ -78,7 +80,7 @@ def lesson_named(
     wanted = " ".join(name.casefold().split())
     if " " not in name:  # it may be an id
         request = memory_pb.ListReceiptsRequest(lesson_id=name[:_ID_CHARS], page_size=1, **scope)
-        if stub.ListReceipts(request, timeout=TIMEOUT_S).receipts:
+        if stub.ListReceipts(request, timeout=TIMEOUT_S).receipts or _is_memory(stub, name, scope):
             return name
     found = dict.fromkeys(_beginning_with(stub, name, record, scope), "")
     for one, text in _texts(stub, name, record, scope):
@@ -86,14 +88,43 @@ def lesson_named(
             found[one] = text
     if len(found) == 1:
         return next(iter(found))
+    if not found and " " not in name:
+        found = dict(_memories_beginning(stub, name, scope))
+        if len(found) == 1:
+            return next(iter(found))
     if not found:
-        told = f"no lesson or recovery that was shown has the id {plain(name)} or one that begins so"
+        told = f"no lesson, and no recovery that was shown, has the id {plain(name)} or one that begins so"
         _say(f"{told}, and none was found with this in its text")
         return None
     _say(f"{len(found)} lessons have this in their text or begin their id so; name one by its id:")
     for one, text in list(found.items())[:_MOST_NAMED]:
         print(f"  {plain(one)}  {in_short(text, 120)}", file=sys.stderr)
     return None
+
+
+def _is_memory(stub: ReflectiveMemoryServiceStub, name: str, scope: dict[str, Any]) -> bool:
+    request = memory_pb.GetReflectionRequest(reflection_id=name[:_ID_CHARS], **scope)
+    try:
+        stub.GetReflection(request, timeout=TIMEOUT_S)
+    except grpc.RpcError as error:
+        if error.code() not in (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.INVALID_ARGUMENT):
+            raise
+        return False
+    return True
+
+
+def _memories_beginning(
+    stub: ReflectiveMemoryServiceStub, name: str, scope: dict[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """Ids and texts of the newest memories whose ids begin so, shown or not."""
+    request, looked_at = memory_pb.ListReflectionsRequest(page_size=_PAGE, **scope), 0
+    while looked_at < _MOST_MEMORIES:
+        page = stub.ListReflections(request, timeout=TIMEOUT_S)
+        looked_at += len(page.memories)
+        yield from ((one.id, one.content) for one in page.memories if one.id.startswith(name))
+        request.page_token = page.next_page_token
+        if not page.next_page_token:
+            return
 
 
 def _beginning_with(
@@ -116,7 +147,9 @@ def _texts(
         said = entry.directive
         for block in (said.turn_plan.context, said.advice.block, said.reflection.lessons):
             yield from ((item.id, item.text) for item in block.items)
-    query = memory_pb.QueryReflectionsRequest(query_text=name, k=_MOST_HITS, include_quarantined=True, **scope)
+    query = memory_pb.QueryReflectionsRequest(
+        query_text=name, k=_MOST_HITS, min_importance=0, include_quarantined=True, include_retired=True, **scope
+    )
     for hit in stub.QueryReflections(query, timeout=TIMEOUT_S).hits:
         yield hit.memory.id, hit.memory.content
     request = memory_pb.ListRecoveriesRequest(page_size=_PAGE, **scope)

@@ -24,7 +24,7 @@ def said_in(entries: Sequence[pb.TurnEntry]) -> Iterator[str]:
             continue
         yield f"{clock_time(one.time)}  {name}{' (kept, not told)' if one.is_shadow else ''}: {told}"
         if is_told:
-            yield f"  what followed: {_next_call(entries, entry.sequence, _about(one, tools), tools)}"
+            yield f"  what followed: {_next_call(entries, entry.sequence, one, tools)}"
 
 
 def _reflection(one: pb.TurnDirective, at: dict[str, str]) -> tuple[str, bool]:
@@ -61,8 +61,10 @@ def _about(one: pb.TurnDirective, tools: dict[str, str]) -> str:
     return next((tools[cause] for cause in reversed(one.caused_by) if tools.get(cause)), "")
 
 
-def _next_call(entries: Sequence[pb.TurnEntry], after: int, tool: str, tools: dict[str, str]) -> str:
-    """How the next call of this tool went, or the next call of any where no tool is known."""
+def _next_call(entries: Sequence[pb.TurnEntry], after: int, said: pb.TurnDirective, tools: dict[str, str]) -> str:
+    """How the next call of the tool went that was spoken of, or the next call of any where no tool is known. The
+    console says the same: `console/src/next_call.ts`."""
+    tool = _about(said, tools)
     name = f"call of {in_short(tool)}" if tool else "call"
     later = [one for one in entries if one.sequence > after and one.HasField("event")]
     for number, one in enumerate(later):
@@ -73,8 +75,26 @@ def _next_call(entries: Sequence[pb.TurnEntry], after: int, tool: str, tools: di
         ended = next((event for event in ends if _call_id(event) == call_id), None)
         if ended is None:
             return f"the next {name}, at {one.sequence}, has no result on record"
-        return f"the next {name}, at {one.sequence}, {'failed' if has_failed(ended) else 'worked'}"
+        if has_failed(ended):
+            return f"the next {name}, at {one.sequence}, failed"
+        if _repeats(entries, said, one.event.tool_called.arguments, ended.tool_returned.content):
+            return f"the same call again, at {one.sequence}, with the same answer: not followed"
+        return f"the next {name}, at {one.sequence}, worked"
     return f"no {name}"
+
+
+def _repeats(entries: Sequence[pb.TurnEntry], said: pb.TurnDirective, arguments: str, answer: str) -> bool:
+    """Whether a call has the arguments and the answer of the newest call among the causes."""
+    events = [one.event for one in entries if one.HasField("event")]
+    by_id = {event.event_id: event for event in events}
+    about = [call_id for cause in said.caused_by if cause in by_id for call_id in (_call_id(by_id[cause]),)]
+    ids = [call_id for call_id in about if call_id is not None]
+    if not ids:
+        return False
+    of_call = [event for event in events if _call_id(event) == ids[-1]]
+    made = [event.tool_called.arguments for event in of_call if event.HasField("tool_called")]
+    answers = [event.tool_returned.content for event in of_call if event.HasField("tool_returned")]
+    return made[:1] == [arguments] and answers[:1] == [answer]
 
 
 def _call_id(event: pb.TurnEvent) -> str | None:

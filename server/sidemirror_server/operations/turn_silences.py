@@ -35,8 +35,10 @@ def about_turn(channel: grpc.Channel, record: pb.GetTurnResponse, scope: dict[st
     yield from _followed(record)
     yield from said_in(record.entries)
     yield from goals_of(channel, record.turn.turn_id, scope)
+    is_over = record.turn.state != pb.TURN_STATE_OPEN
     for judged in record.critiques:
-        yield f"{clock_time(judged.time)}  {in_short(judged.made_by)}: {critique_told(judged)}"
+        told = critique_told(judged, is_over=is_over)
+        yield f"{clock_time(judged.time)}  {in_short(judged.made_by)}: {told}"
     was_shadow = any(one.directive.is_shadow for one in record.entries)
     if was_shadow or (plan is not None and plan.silence in _SHADOW):
         mode = shadow_around(advice_changes(channel, scope), record.turn.start_time.ToMicroseconds())

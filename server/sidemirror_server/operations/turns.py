@@ -97,8 +97,10 @@ def _given(turn: pb.Turn) -> str:
     count = _some(told + recalled, "lesson")
     if recalled:
         count += ", recalled" if not told else f", {recalled} of them recalled"
-    others = (("nudge", turn.nudge_count), ("reflection", turn.reflection_count), ("critique", turn.critique_count))
-    return ", ".join((count, *(_some(number, noun) for noun, number in others if number)))
+    judged = max(turn.judged_count, turn.critique_count)
+    others = (("nudge", turn.nudge_count), ("reflection", turn.reflection_count), ("critique", judged))
+    revise = (f"{turn.revise_count} revise",) if turn.revise_count else ()
+    return ", ".join((count, *(_some(number, noun) for noun, number in others if number), *revise))
 
 
 def _some(count: int, noun: str) -> str:

@@ -188,13 +188,15 @@ def _critique(critique: common_pb2.CritiqueResult) -> str:
     return f"critique: {_verdict(critique)}"
 
 
-def critique_told(judged: pb.TurnCritique) -> str:
-    """A stored critique in words: its verdict, who made it, what it rests on, and what became of the answer."""
+def critique_told(judged: pb.TurnCritique, *, is_over: bool = False) -> str:
+    """A stored critique in words: its verdict, who made it, what it rests on, and what became of the answer. `is_over`:
+    its turn has ended."""
     critique = judged.critique
     made = f"by {in_short(critique.usage.provider)}" if critique.usage.provider else ""
     if critique.usage.model and critique.usage.provider != "rules":
         made = f"{made} {in_short(critique.usage.model)}"
-    change = _CHANGES.get(judged.answer_change, "")
+    is_unknown = is_over and critique.should_revise
+    change = _CHANGES.get(judged.answer_change, "what was sent is not on record" if is_unknown else "")
     return f"{_verdict(critique)}{f' ({made})' if made else ''}{f'; {change}' if change else ''}"
 
 

@@ -39,7 +39,7 @@ class RetiredWords:
             return {}
         try:
             async with asyncio.timeout(_PATIENCE_S):
-                if not await self._recall.has_retired(scope):
+                if not await self._recall.has_any(scope, MemoryState.RETIRED):
                     return {}
                 return {text: found for text in worded if (found := await self._of(self._recall, scope, text))}
         except (StoreUnavailable, StoreFull, TimeoutError):

@@ -60,7 +60,9 @@ def test_they_stand_between_the_entries(tmp_path: Path, browser: Browser) -> Non
             assert violations(page) == []
         # The list of turns counts it.
         go(page, "/turns", TASK)
-        assert texts(page, "tbody td.number:nth-child(4)") == ["1"]
+        assert [" ".join(text.split()) for text in texts(page, "tbody td.number:nth-child(4)")] == [
+            "1 1 critique, 1 revise"
+        ]
         go(page, "/turns/t", "asked for a critique")
         # What the critique rests on is a link to its entry.
         links = "[...document.querySelectorAll('.why a')]"
@@ -132,6 +134,11 @@ def test_a_draw_is_one_in_ten_at_a_failure_alone(tmp_path: Path, browser: Browse
     with door(tmp_path) as server:
         page = answered(browser, server, "/turns/t", {"GetTurn": record})
         shows(page, "the answer was not changed after it")
+        # Without a later answer on record. Seen to fail with "not changed".
+        record.critiques[0].answer_change = pb.ANSWER_CHANGE_UNSPECIFIED
+        record.critiques[0].critique.should_revise = True
+        later = answered(browser, server, "/turns/t", {"GetTurn": record})
+        shows(later, "what was sent is not on record")
         start, failure, first, second, _, _ = texts(page, ".entry")
         assert "no lesson with it: what fitted was held back by a draw" in start
         assert "one in ten" not in start

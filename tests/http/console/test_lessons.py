@@ -6,6 +6,9 @@ import pytest
 
 from sidemirror.v1 import goal_reflection_pb2 as goal_pb
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
+from sidemirror.v1 import sidecar_pb2
+from sidemirror.v1 import thinking_pb2 as thinking_pb
+from sidemirror_server.rpc.sidecar.findings import finding_to_wire, findings_of
 from tests.http.chromium import Browser
 from tests.http.console.looking import answer, answered, go, press, shows, texts
 from tests.http.sidecars import door
@@ -128,3 +131,32 @@ def test_what_was_counted_and_shown_elsewhere_is_told(server: SidecarThread, bro
     shows(page, "As the lesson of its goal the same words were shown 1 time.")
     # One click from the front page.
     go(page, "/lessons", "not compared; succeeded in 1 of 2")
+
+
+def test_a_lesson_in_quarantine_says_what_releases_it(server: SidecarThread, browser: Browser) -> None:
+    """On its own screen, where it was left out of a turn, and counted where somebody looks. Seen to fail with no
+    command, no reason and "all well"."""
+    lesson = memory_pb.Memory(
+        id="l", content="Ask for the postcode.", version=1, state=memory_pb.MEMORY_STATE_QUARANTINED,
+        quarantine="steering", reason="asks to send something",
+    )  # fmt: skip
+    plan = thinking_pb.TurnPlan(silence=thinking_pb.SILENCE_REASON_NOTHING_FITS)
+    plan.context.omitted.add(id="l", reason="it is in quarantine (steering)")
+    said = [thinking_pb.TurnEntry(sequence=1, directive=thinking_pb.TurnDirective(directive_id="p", turn_plan=plan))]
+    turn = thinking_pb.Turn(turn_id="t", state=thinking_pb.TURN_STATE_FINISHED, last_sequence=1)
+    info = sidecar_pb2.GetServerInfoResponse(quarantined_count=6)
+    info.server_time.GetCurrentTime()
+    info.findings.extend(map(finding_to_wire, findings_of(info)))
+    answers = {
+        "GetReflection": memory_pb.GetReflectionResponse(memory=lesson),
+        "GetTurn": thinking_pb.GetTurnResponse(turn=turn, entries=said),
+        "GetServerInfo": info,
+    }
+    page = answered(browser, server, "/lessons/l", answers)
+    shows(page, "No agent is shown it. To release it: sidemirror memory review l active --reason …")
+    go(page, "/turns/t", "1 lesson left out")
+    press(page, ".block summary", "left out")
+    shows(page, "today it is in quarantine (steering: asks to send something), to release it: sidemirror memory")
+    go(page, "/now", "6 memories are in quarantine and wait for a person; no agent is shown them")
+    assert page.value("document.querySelector('.findings a').hash") == "#/lessons?state=quarantined"
+    shows(page, "all well")

@@ -77,24 +77,30 @@ def test_turns_in_shadow_mode_are_marked_and_can_be_listed(page: Page) -> None:
 
 def test_told_counts_whatever_was_said(server: SidecarThread, browser: Browser) -> None:
     """Nudges, reflections and critiques beside lessons; the filter looks at all of them. Seen to fail while lessons
-    alone counted: a nudged turn had been told nothing."""
+    alone counted: a nudged turn had been told nothing; and when a critique that was asked for did not."""
     turns = [
         pb.Turn(turn_id="nudged", session_id="s", task="Nudged", nudge_count=1),
         pb.Turn(turn_id="all", session_id="s", task="All", lesson_count=3, reflection_count=2, critique_count=1),
         pb.Turn(turn_id="recalled", session_id="s", task="Recalled", recalled_count=1),
+        pb.Turn(turn_id="doubtful", session_id="s", task="Doubtful", judged_count=2, revise_count=1),
         pb.Turn(turn_id="quiet", session_id="s", task="Quiet"),
         pb.Turn(turn_id="kept", session_id="s", task="Kept", is_shadow=True),
     ]
     page = answered(browser, server, "/turns", {"ListTurns": pb.ListTurnsResponse(turns=turns)})
-    told = ["1 nudge", "3 2 reflections, 1 critique", "1", "", "shadow"]
+    told = ["1 nudge", "3 2 reflections, 1 critique", "1", "2 critiques, 1 revise", "", "shadow"]
     assert [" ".join(text.split()) for text in texts(page, "tbody td:nth-child(4)")] == told
-    for value, names in (("something", ["Nudged", "All", "Recalled"]), ("nothing", ["Quiet"]), ("shadow", ["Kept"])):
+    for value, names in (
+        ("something", ["Nudged", "All", "Recalled", "Doubtful"]),
+        ("revise", ["Doubtful"]),
+        ("nothing", ["Quiet"]),
+        ("shadow", ["Kept"]),
+    ):
         choose(page, "told", value)
         page.until(f"{_ROWS} === {len(names)}")
         assert texts(page, "tbody .task > a") == names
     page.looks(360)
     choose(page, "told", "something")
-    page.until(f"{_ROWS} === 3")
+    page.until(f"{_ROWS} === 4")
     lines = [" ".join(text.split()) for text in texts(page, "tbody p.narrow")]
     assert lines[0].startswith("told 1 nudge,")
     assert lines[1].startswith("told 3, 2 reflections, 1 critique,")

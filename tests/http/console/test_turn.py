@@ -86,3 +86,21 @@ def test_what_was_left_out_is_told_apart_by_its_words(browser: Browser, server: 
         assert all(row.endswith("over the budget") and len(row) < 160 for row in rows)
         page.looks(360)
         assert (overflow(page), violations(page)) == (0, [])
+
+
+def test_a_nudge_says_what_followed(browser: Browser, server: SidecarThread) -> None:
+    """Seen to fail without a word, as if nobody knew whether the agent listened."""
+    nudge = pb.TurnDirective(
+        directive_id="n", caused_by=["c1"], nudge=pb.Nudge(pattern=pb.PATTERN_REPEATED_CALL, message="Stop.")
+    )
+    calls = [
+        *(called("search", "x", "a", "c1"), returned("none", "a", "r1")),
+        *(called("search", "x", "b", "c2"), returned("none", "b", "r2")),
+    ]
+    entries = [pb.TurnEntry(event=one) for one in calls]
+    entries.insert(2, pb.TurnEntry(directive=nudge))
+    for number, entry in enumerate(entries, start=1):
+        entry.turn_id, entry.sequence = "t", number
+    turn = pb.Turn(turn_id="t", session_id="s", state=pb.TURN_STATE_FINISHED, last_sequence=5)
+    page = answered(browser, server, "/turns/t", {"GetTurn": pb.GetTurnResponse(turn=turn, entries=entries)})
+    shows(page, "what followed: 4 search called the same call again, with the same answer: not followed")

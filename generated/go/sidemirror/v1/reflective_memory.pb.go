@@ -1368,7 +1368,8 @@ type Memory struct {
 	Strength int32 `protobuf:"varint,20,opt,name=strength,proto3" json:"strength,omitempty"`
 	// How many distinct episodes taught the memory. It records at most 16.
 	EpisodeCount int32 `protobuf:"varint,21,opt,name=episode_count,json=episodeCount,proto3" json:"episode_count,omitempty"`
-	// Why the memory is in quarantine: `steering`, `uncorroborated` or `reviewed`; else empty.
+	// Why the memory is in quarantine: `steering`, `correction` (it quotes a user), `uncorroborated` or `reviewed`; else
+	// empty.
 	Quarantine string `protobuf:"bytes,22,opt,name=quarantine,proto3" json:"quarantine,omitempty"`
 	// What made this version: `learned`, `updated`, `reviewed`, or `judged` by the evidence (GetLessonStatistics).
 	Change string `protobuf:"bytes,23,opt,name=change,proto3" json:"change,omitempty"`
@@ -1995,8 +1996,15 @@ type StoreReflectionResponse struct {
 	// Why the result was not stored, for people: it repeats a lesson that the agent was shown, or its importance is below
 	// `min_store_importance`.
 	NotStoredReason string `protobuf:"bytes,3,opt,name=not_stored_reason,json=notStoredReason,proto3" json:"not_stored_reason,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The state of what is stored; unset when it was not stored.
+	State MemoryState `protobuf:"varint,4,opt,name=state,proto3,enum=sidemirror.v1.MemoryState" json:"state,omitempty"`
+	// Why it is in quarantine, as in Memory; else empty. It is shown to no agent until a person releases it
+	// (ReviewReflection), or a second episode does where it is `uncorroborated`.
+	Quarantine string `protobuf:"bytes,5,opt,name=quarantine,proto3" json:"quarantine,omitempty"`
+	// What the quarantine rests on, for people; else empty.
+	QuarantineReason string `protobuf:"bytes,6,opt,name=quarantine_reason,json=quarantineReason,proto3" json:"quarantine_reason,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *StoreReflectionResponse) Reset() {
@@ -2046,6 +2054,27 @@ func (x *StoreReflectionResponse) GetStrategyId() string {
 func (x *StoreReflectionResponse) GetNotStoredReason() string {
 	if x != nil {
 		return x.NotStoredReason
+	}
+	return ""
+}
+
+func (x *StoreReflectionResponse) GetState() MemoryState {
+	if x != nil {
+		return x.State
+	}
+	return MemoryState_MEMORY_STATE_UNSPECIFIED
+}
+
+func (x *StoreReflectionResponse) GetQuarantine() string {
+	if x != nil {
+		return x.Quarantine
+	}
+	return ""
+}
+
+func (x *StoreReflectionResponse) GetQuarantineReason() string {
+	if x != nil {
+		return x.QuarantineReason
 	}
 	return ""
 }
@@ -4047,8 +4076,10 @@ type LessonStatistics struct {
 	EarlierHeldBack *LessonArm `protobuf:"bytes,14,opt,name=earlier_held_back,json=earlierHeldBack,proto3" json:"earlier_held_back,omitempty"`
 	// As in `outside`, of the versions before `from_version`.
 	EarlierOutside *LessonArm `protobuf:"bytes,15,opt,name=earlier_outside,json=earlierOutside,proto3" json:"earlier_outside,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Those of `held_back` that shadow mode kept: all of a time, so that nothing compares them. Absent when there are none.
+	KeptInShadow  *LessonArm `protobuf:"bytes,16,opt,name=kept_in_shadow,json=keptInShadow,proto3" json:"kept_in_shadow,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LessonStatistics) Reset() {
@@ -4182,6 +4213,13 @@ func (x *LessonStatistics) GetEarlierHeldBack() *LessonArm {
 func (x *LessonStatistics) GetEarlierOutside() *LessonArm {
 	if x != nil {
 		return x.EarlierOutside
+	}
+	return nil
+}
+
+func (x *LessonStatistics) GetKeptInShadow() *LessonArm {
+	if x != nil {
+		return x.KeptInShadow
 	}
 	return nil
 }
@@ -7232,8 +7270,10 @@ type RecoveryMove struct {
 	MissedGate *MissedGate `protobuf:"bytes,20,opt,name=missed_gate,json=missedGate,proto3" json:"missed_gate,omitempty"`
 	// The 95 % confidence sequence of the lift (Robbins' mixture), valid for all looks together; absent with the lift.
 	IntervalAtAnyLook *LiftInterval `protobuf:"bytes,21,opt,name=interval_at_any_look,json=intervalAtAnyLook,proto3" json:"interval_at_any_look,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Those of `held_back` that shadow mode kept: all of a time, so that nothing compares them. Absent when there are none.
+	KeptInShadow  *LessonArm `protobuf:"bytes,22,opt,name=kept_in_shadow,json=keptInShadow,proto3" json:"kept_in_shadow,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RecoveryMove) Reset() {
@@ -7409,6 +7449,13 @@ func (x *RecoveryMove) GetMissedGate() *MissedGate {
 func (x *RecoveryMove) GetIntervalAtAnyLook() *LiftInterval {
 	if x != nil {
 		return x.IntervalAtAnyLook
+	}
+	return nil
+}
+
+func (x *RecoveryMove) GetKeptInShadow() *LessonArm {
+	if x != nil {
+		return x.KeptInShadow
 	}
 	return nil
 }
@@ -7624,12 +7671,17 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\x05 \x01(\tR\tsessionId\x12\x1f\n" +
 	"\vsubject_ids\x18\x06 \x03(\tR\n" +
-	"subjectIds\"\x8b\x01\n" +
+	"subjectIds\"\x8a\x02\n" +
 	"\x17StoreReflectionResponse\x12#\n" +
 	"\rreflection_id\x18\x01 \x01(\tR\freflectionId\x12\x1f\n" +
 	"\vstrategy_id\x18\x02 \x01(\tR\n" +
 	"strategyId\x12*\n" +
-	"\x11not_stored_reason\x18\x03 \x01(\tR\x0fnotStoredReason\"w\n" +
+	"\x11not_stored_reason\x18\x03 \x01(\tR\x0fnotStoredReason\x120\n" +
+	"\x05state\x18\x04 \x01(\x0e2\x1a.sidemirror.v1.MemoryStateR\x05state\x12\x1e\n" +
+	"\n" +
+	"quarantine\x18\x05 \x01(\tR\n" +
+	"quarantine\x12+\n" +
+	"\x11quarantine_reason\x18\x06 \x01(\tR\x10quarantineReason\"w\n" +
 	"\x14GetReflectionRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -7799,7 +7851,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"page_token\x18\x05 \x01(\tR\tpageToken\"\x80\x01\n" +
 	"\x1bGetLessonStatisticsResponse\x129\n" +
 	"\alessons\x18\x01 \x03(\v2\x1f.sidemirror.v1.LessonStatisticsR\alessons\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x80\x06\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc0\x06\n" +
 	"\x10LessonStatistics\x12#\n" +
 	"\rreflection_id\x18\x01 \x01(\tR\freflectionId\x12!\n" +
 	"\ffrom_version\x18\x02 \x01(\x05R\vfromVersion\x120\n" +
@@ -7816,7 +7868,8 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x06detail\x18\f \x01(\tR\x06detail\x12=\n" +
 	"\rearlier_shown\x18\r \x01(\v2\x18.sidemirror.v1.LessonArmR\fearlierShown\x12D\n" +
 	"\x11earlier_held_back\x18\x0e \x01(\v2\x18.sidemirror.v1.LessonArmR\x0fearlierHeldBack\x12A\n" +
-	"\x0fearlier_outside\x18\x0f \x01(\v2\x18.sidemirror.v1.LessonArmR\x0eearlierOutsideB\a\n" +
+	"\x0fearlier_outside\x18\x0f \x01(\v2\x18.sidemirror.v1.LessonArmR\x0eearlierOutside\x12>\n" +
+	"\x0ekept_in_shadow\x18\x10 \x01(\v2\x18.sidemirror.v1.LessonArmR\fkeptInShadowB\a\n" +
 	"\x05_lift\"\xf4\x01\n" +
 	"\tLessonArm\x12%\n" +
 	"\x0eassigned_count\x18\x01 \x01(\x03R\rassignedCount\x12#\n" +
@@ -8086,7 +8139,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x11is_from_telemetry\x18\f \x01(\bR\x0fisFromTelemetry\x12!\n" +
 	"\fis_uncounted\x18\r \x01(\bR\visUncounted\x12\x1f\n" +
 	"\vturn_failed\x18\x0e \x01(\bR\n" +
-	"turnFailed\"\xdc\x06\n" +
+	"turnFailed\"\x9c\a\n" +
 	"\fRecoveryMove\x12\x1f\n" +
 	"\vrecovery_id\x18\x01 \x01(\tR\n" +
 	"recoveryId\x123\n" +
@@ -8113,7 +8166,8 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\asilence\x18\x13 \x01(\x0e2\x1c.sidemirror.v1.SilenceReasonR\asilence\x12:\n" +
 	"\vmissed_gate\x18\x14 \x01(\v2\x19.sidemirror.v1.MissedGateR\n" +
 	"missedGate\x12L\n" +
-	"\x14interval_at_any_look\x18\x15 \x01(\v2\x1b.sidemirror.v1.LiftIntervalR\x11intervalAtAnyLookB\a\n" +
+	"\x14interval_at_any_look\x18\x15 \x01(\v2\x1b.sidemirror.v1.LiftIntervalR\x11intervalAtAnyLook\x12>\n" +
+	"\x0ekept_in_shadow\x18\x16 \x01(\v2\x18.sidemirror.v1.LessonArmR\fkeptInShadowB\a\n" +
 	"\x05_lift\"\xde\x01\n" +
 	"\vShadowTally\x12\x1d\n" +
 	"\n" +
@@ -8393,147 +8447,150 @@ var file_sidemirror_v1_reflective_memory_proto_depIdxs = []int32{
 	15,  // 24: sidemirror.v1.GenerateReflectionRequest.error:type_name -> sidemirror.v1.TaskError
 	17,  // 25: sidemirror.v1.GenerateReflectionResponse.result:type_name -> sidemirror.v1.ReflectionResult
 	17,  // 26: sidemirror.v1.StoreReflectionRequest.result:type_name -> sidemirror.v1.ReflectionResult
-	18,  // 27: sidemirror.v1.GetReflectionResponse.memory:type_name -> sidemirror.v1.Memory
-	2,   // 28: sidemirror.v1.ListReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
-	3,   // 29: sidemirror.v1.ListReflectionsRequest.state:type_name -> sidemirror.v1.MemoryState
-	18,  // 30: sidemirror.v1.ListReflectionsResponse.memories:type_name -> sidemirror.v1.Memory
-	28,  // 31: sidemirror.v1.UpdateReflectionRequest.changes:type_name -> sidemirror.v1.MemoryChanges
-	96,  // 32: sidemirror.v1.UpdateReflectionRequest.update_mask:type_name -> google.protobuf.FieldMask
-	1,   // 33: sidemirror.v1.MemoryChanges.error_category:type_name -> sidemirror.v1.ErrorCategory
-	91,  // 34: sidemirror.v1.MemoryChanges.metadata:type_name -> google.protobuf.Struct
-	16,  // 35: sidemirror.v1.MemoryChanges.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	18,  // 36: sidemirror.v1.UpdateReflectionResponse.memory:type_name -> sidemirror.v1.Memory
-	18,  // 37: sidemirror.v1.ListReflectionVersionsResponse.versions:type_name -> sidemirror.v1.Memory
-	3,   // 38: sidemirror.v1.ReviewReflectionRequest.state:type_name -> sidemirror.v1.MemoryState
-	18,  // 39: sidemirror.v1.ReviewReflectionResponse.memory:type_name -> sidemirror.v1.Memory
-	2,   // 40: sidemirror.v1.QueryReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
-	38,  // 41: sidemirror.v1.QueryReflectionsResponse.hits:type_name -> sidemirror.v1.QueryHit
-	4,   // 42: sidemirror.v1.QueryReflectionsResponse.search_mode:type_name -> sidemirror.v1.SearchMode
-	41,  // 43: sidemirror.v1.QueryReflectionsResponse.misses:type_name -> sidemirror.v1.QueryMiss
-	18,  // 44: sidemirror.v1.QueryHit.memory:type_name -> sidemirror.v1.Memory
-	39,  // 45: sidemirror.v1.QueryHit.explanation:type_name -> sidemirror.v1.HitExplanation
-	40,  // 46: sidemirror.v1.HitExplanation.parts:type_name -> sidemirror.v1.ScorePart
-	1,   // 47: sidemirror.v1.BuildMemoryContextRequest.error_categories:type_name -> sidemirror.v1.ErrorCategory
-	97,  // 48: sidemirror.v1.BuildMemoryContextResponse.block:type_name -> sidemirror.v1.ContextBlock
-	95,  // 49: sidemirror.v1.ReportOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
-	1,   // 50: sidemirror.v1.ReportOutcomeRequest.error_category:type_name -> sidemirror.v1.ErrorCategory
-	45,  // 51: sidemirror.v1.ReportOutcomeRequest.errors:type_name -> sidemirror.v1.TaskErrors
-	46,  // 52: sidemirror.v1.TaskErrors.failed_calls:type_name -> sidemirror.v1.FailedCall
-	50,  // 53: sidemirror.v1.GetLessonStatisticsResponse.lessons:type_name -> sidemirror.v1.LessonStatistics
-	3,   // 54: sidemirror.v1.LessonStatistics.state:type_name -> sidemirror.v1.MemoryState
-	51,  // 55: sidemirror.v1.LessonStatistics.shown:type_name -> sidemirror.v1.LessonArm
-	51,  // 56: sidemirror.v1.LessonStatistics.held_back:type_name -> sidemirror.v1.LessonArm
-	51,  // 57: sidemirror.v1.LessonStatistics.outside:type_name -> sidemirror.v1.LessonArm
-	52,  // 58: sidemirror.v1.LessonStatistics.interval:type_name -> sidemirror.v1.LiftInterval
-	52,  // 59: sidemirror.v1.LessonStatistics.interval_at_any_look:type_name -> sidemirror.v1.LiftInterval
-	12,  // 60: sidemirror.v1.LessonStatistics.verdict:type_name -> sidemirror.v1.LessonVerdict
-	51,  // 61: sidemirror.v1.LessonStatistics.earlier_shown:type_name -> sidemirror.v1.LessonArm
-	51,  // 62: sidemirror.v1.LessonStatistics.earlier_held_back:type_name -> sidemirror.v1.LessonArm
-	51,  // 63: sidemirror.v1.LessonStatistics.earlier_outside:type_name -> sidemirror.v1.LessonArm
-	57,  // 64: sidemirror.v1.ImportReflectionsResponse.refused:type_name -> sidemirror.v1.RefusedLine
-	5,   // 65: sidemirror.v1.ListClustersRequest.kind:type_name -> sidemirror.v1.ClusterKind
-	60,  // 66: sidemirror.v1.ListClustersResponse.clusters:type_name -> sidemirror.v1.MemoryCluster
-	5,   // 67: sidemirror.v1.MemoryCluster.kind:type_name -> sidemirror.v1.ClusterKind
-	7,   // 68: sidemirror.v1.GraphPoint.kind:type_name -> sidemirror.v1.GraphNodeKind
-	61,  // 69: sidemirror.v1.MemoryLink.source:type_name -> sidemirror.v1.GraphPoint
-	61,  // 70: sidemirror.v1.MemoryLink.target:type_name -> sidemirror.v1.GraphPoint
-	6,   // 71: sidemirror.v1.MemoryLink.kind:type_name -> sidemirror.v1.LinkKind
-	90,  // 72: sidemirror.v1.MemoryLink.create_time:type_name -> google.protobuf.Timestamp
-	62,  // 73: sidemirror.v1.LinkReflectionsRequest.links:type_name -> sidemirror.v1.MemoryLink
-	61,  // 74: sidemirror.v1.ExploreGraphRequest.start:type_name -> sidemirror.v1.GraphPoint
-	6,   // 75: sidemirror.v1.ExploreGraphRequest.kinds:type_name -> sidemirror.v1.LinkKind
-	67,  // 76: sidemirror.v1.ExploreGraphResponse.nodes:type_name -> sidemirror.v1.GraphNode
-	62,  // 77: sidemirror.v1.ExploreGraphResponse.links:type_name -> sidemirror.v1.MemoryLink
-	61,  // 78: sidemirror.v1.GraphNode.point:type_name -> sidemirror.v1.GraphPoint
-	18,  // 79: sidemirror.v1.GraphNode.memory:type_name -> sidemirror.v1.Memory
-	70,  // 80: sidemirror.v1.DreamResponse.progress:type_name -> sidemirror.v1.DreamProgress
-	71,  // 81: sidemirror.v1.DreamResponse.dream:type_name -> sidemirror.v1.DreamLogEntry
-	90,  // 82: sidemirror.v1.DreamLogEntry.start_time:type_name -> google.protobuf.Timestamp
-	90,  // 83: sidemirror.v1.DreamLogEntry.end_time:type_name -> google.protobuf.Timestamp
-	92,  // 84: sidemirror.v1.DreamLogEntry.status:type_name -> sidemirror.v1.ResultStatus
-	72,  // 85: sidemirror.v1.DreamLogEntry.lessons:type_name -> sidemirror.v1.DreamtLesson
-	94,  // 86: sidemirror.v1.DreamLogEntry.usage:type_name -> sidemirror.v1.Usage
-	71,  // 87: sidemirror.v1.ListDreamsResponse.dreams:type_name -> sidemirror.v1.DreamLogEntry
-	77,  // 88: sidemirror.v1.ListPruningsResponse.prunings:type_name -> sidemirror.v1.Pruning
-	11,  // 89: sidemirror.v1.Pruning.kind:type_name -> sidemirror.v1.PrunedKind
-	90,  // 90: sidemirror.v1.Pruning.prune_time:type_name -> google.protobuf.Timestamp
-	90,  // 91: sidemirror.v1.Pruning.before_time:type_name -> google.protobuf.Timestamp
-	97,  // 92: sidemirror.v1.FindRecoveriesResponse.block:type_name -> sidemirror.v1.ContextBlock
-	90,  // 93: sidemirror.v1.ListReceiptsRequest.from_time:type_name -> google.protobuf.Timestamp
-	90,  // 94: sidemirror.v1.ListReceiptsRequest.until_time:type_name -> google.protobuf.Timestamp
-	82,  // 95: sidemirror.v1.ListReceiptsResponse.receipts:type_name -> sidemirror.v1.Receipt
-	90,  // 96: sidemirror.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	9,   // 97: sidemirror.v1.Receipt.place:type_name -> sidemirror.v1.ReceiptPlace
-	83,  // 98: sidemirror.v1.Receipt.items:type_name -> sidemirror.v1.ReceiptItem
-	98,  // 99: sidemirror.v1.Receipt.turn_state:type_name -> sidemirror.v1.TurnState
-	95,  // 100: sidemirror.v1.Receipt.turn_outcome:type_name -> sidemirror.v1.TaskOutcome
-	10,  // 101: sidemirror.v1.ReceiptItem.fit:type_name -> sidemirror.v1.LessonFit
-	13,  // 102: sidemirror.v1.ReceiptItem.held_back_reason:type_name -> sidemirror.v1.HeldBackReason
-	86,  // 103: sidemirror.v1.ListRecoveriesResponse.signatures:type_name -> sidemirror.v1.SignatureRecoveries
-	90,  // 104: sidemirror.v1.SignatureRecoveries.last_time:type_name -> google.protobuf.Timestamp
-	88,  // 105: sidemirror.v1.SignatureRecoveries.moves:type_name -> sidemirror.v1.RecoveryMove
-	87,  // 106: sidemirror.v1.SignatureRecoveries.observations:type_name -> sidemirror.v1.RecoveryObservation
-	90,  // 107: sidemirror.v1.RecoveryObservation.time:type_name -> google.protobuf.Timestamp
-	99,  // 108: sidemirror.v1.RecoveryObservation.pause:type_name -> google.protobuf.Duration
-	8,   // 109: sidemirror.v1.RecoveryMove.kind:type_name -> sidemirror.v1.RecoveryMoveKind
-	51,  // 110: sidemirror.v1.RecoveryMove.shown:type_name -> sidemirror.v1.LessonArm
-	51,  // 111: sidemirror.v1.RecoveryMove.held_back:type_name -> sidemirror.v1.LessonArm
-	52,  // 112: sidemirror.v1.RecoveryMove.interval:type_name -> sidemirror.v1.LiftInterval
-	89,  // 113: sidemirror.v1.RecoveryMove.shadow:type_name -> sidemirror.v1.ShadowTally
-	100, // 114: sidemirror.v1.RecoveryMove.silence:type_name -> sidemirror.v1.SilenceReason
-	101, // 115: sidemirror.v1.RecoveryMove.missed_gate:type_name -> sidemirror.v1.MissedGate
-	52,  // 116: sidemirror.v1.RecoveryMove.interval_at_any_look:type_name -> sidemirror.v1.LiftInterval
-	19,  // 117: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
-	21,  // 118: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
-	23,  // 119: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
-	25,  // 120: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
-	27,  // 121: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
-	30,  // 122: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
-	32,  // 123: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
-	34,  // 124: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
-	36,  // 125: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
-	42,  // 126: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
-	44,  // 127: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
-	48,  // 128: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:input_type -> sidemirror.v1.GetLessonStatisticsRequest
-	68,  // 129: sidemirror.v1.ReflectiveMemoryService.Dream:input_type -> sidemirror.v1.DreamRequest
-	73,  // 130: sidemirror.v1.ReflectiveMemoryService.ListDreams:input_type -> sidemirror.v1.ListDreamsRequest
-	75,  // 131: sidemirror.v1.ReflectiveMemoryService.ListPrunings:input_type -> sidemirror.v1.ListPruningsRequest
-	53,  // 132: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
-	55,  // 133: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
-	58,  // 134: sidemirror.v1.ReflectiveMemoryService.ListClusters:input_type -> sidemirror.v1.ListClustersRequest
-	63,  // 135: sidemirror.v1.ReflectiveMemoryService.LinkReflections:input_type -> sidemirror.v1.LinkReflectionsRequest
-	65,  // 136: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:input_type -> sidemirror.v1.ExploreGraphRequest
-	78,  // 137: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:input_type -> sidemirror.v1.FindRecoveriesRequest
-	80,  // 138: sidemirror.v1.ReflectiveMemoryService.ListReceipts:input_type -> sidemirror.v1.ListReceiptsRequest
-	84,  // 139: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:input_type -> sidemirror.v1.ListRecoveriesRequest
-	20,  // 140: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
-	22,  // 141: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
-	24,  // 142: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
-	26,  // 143: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
-	29,  // 144: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
-	31,  // 145: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
-	33,  // 146: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
-	35,  // 147: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
-	37,  // 148: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
-	43,  // 149: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
-	47,  // 150: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
-	49,  // 151: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:output_type -> sidemirror.v1.GetLessonStatisticsResponse
-	69,  // 152: sidemirror.v1.ReflectiveMemoryService.Dream:output_type -> sidemirror.v1.DreamResponse
-	74,  // 153: sidemirror.v1.ReflectiveMemoryService.ListDreams:output_type -> sidemirror.v1.ListDreamsResponse
-	76,  // 154: sidemirror.v1.ReflectiveMemoryService.ListPrunings:output_type -> sidemirror.v1.ListPruningsResponse
-	54,  // 155: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
-	56,  // 156: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
-	59,  // 157: sidemirror.v1.ReflectiveMemoryService.ListClusters:output_type -> sidemirror.v1.ListClustersResponse
-	64,  // 158: sidemirror.v1.ReflectiveMemoryService.LinkReflections:output_type -> sidemirror.v1.LinkReflectionsResponse
-	66,  // 159: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:output_type -> sidemirror.v1.ExploreGraphResponse
-	79,  // 160: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:output_type -> sidemirror.v1.FindRecoveriesResponse
-	81,  // 161: sidemirror.v1.ReflectiveMemoryService.ListReceipts:output_type -> sidemirror.v1.ListReceiptsResponse
-	85,  // 162: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:output_type -> sidemirror.v1.ListRecoveriesResponse
-	140, // [140:163] is the sub-list for method output_type
-	117, // [117:140] is the sub-list for method input_type
-	117, // [117:117] is the sub-list for extension type_name
-	117, // [117:117] is the sub-list for extension extendee
-	0,   // [0:117] is the sub-list for field type_name
+	3,   // 27: sidemirror.v1.StoreReflectionResponse.state:type_name -> sidemirror.v1.MemoryState
+	18,  // 28: sidemirror.v1.GetReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	2,   // 29: sidemirror.v1.ListReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
+	3,   // 30: sidemirror.v1.ListReflectionsRequest.state:type_name -> sidemirror.v1.MemoryState
+	18,  // 31: sidemirror.v1.ListReflectionsResponse.memories:type_name -> sidemirror.v1.Memory
+	28,  // 32: sidemirror.v1.UpdateReflectionRequest.changes:type_name -> sidemirror.v1.MemoryChanges
+	96,  // 33: sidemirror.v1.UpdateReflectionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	1,   // 34: sidemirror.v1.MemoryChanges.error_category:type_name -> sidemirror.v1.ErrorCategory
+	91,  // 35: sidemirror.v1.MemoryChanges.metadata:type_name -> google.protobuf.Struct
+	16,  // 36: sidemirror.v1.MemoryChanges.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	18,  // 37: sidemirror.v1.UpdateReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	18,  // 38: sidemirror.v1.ListReflectionVersionsResponse.versions:type_name -> sidemirror.v1.Memory
+	3,   // 39: sidemirror.v1.ReviewReflectionRequest.state:type_name -> sidemirror.v1.MemoryState
+	18,  // 40: sidemirror.v1.ReviewReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	2,   // 41: sidemirror.v1.QueryReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
+	38,  // 42: sidemirror.v1.QueryReflectionsResponse.hits:type_name -> sidemirror.v1.QueryHit
+	4,   // 43: sidemirror.v1.QueryReflectionsResponse.search_mode:type_name -> sidemirror.v1.SearchMode
+	41,  // 44: sidemirror.v1.QueryReflectionsResponse.misses:type_name -> sidemirror.v1.QueryMiss
+	18,  // 45: sidemirror.v1.QueryHit.memory:type_name -> sidemirror.v1.Memory
+	39,  // 46: sidemirror.v1.QueryHit.explanation:type_name -> sidemirror.v1.HitExplanation
+	40,  // 47: sidemirror.v1.HitExplanation.parts:type_name -> sidemirror.v1.ScorePart
+	1,   // 48: sidemirror.v1.BuildMemoryContextRequest.error_categories:type_name -> sidemirror.v1.ErrorCategory
+	97,  // 49: sidemirror.v1.BuildMemoryContextResponse.block:type_name -> sidemirror.v1.ContextBlock
+	95,  // 50: sidemirror.v1.ReportOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	1,   // 51: sidemirror.v1.ReportOutcomeRequest.error_category:type_name -> sidemirror.v1.ErrorCategory
+	45,  // 52: sidemirror.v1.ReportOutcomeRequest.errors:type_name -> sidemirror.v1.TaskErrors
+	46,  // 53: sidemirror.v1.TaskErrors.failed_calls:type_name -> sidemirror.v1.FailedCall
+	50,  // 54: sidemirror.v1.GetLessonStatisticsResponse.lessons:type_name -> sidemirror.v1.LessonStatistics
+	3,   // 55: sidemirror.v1.LessonStatistics.state:type_name -> sidemirror.v1.MemoryState
+	51,  // 56: sidemirror.v1.LessonStatistics.shown:type_name -> sidemirror.v1.LessonArm
+	51,  // 57: sidemirror.v1.LessonStatistics.held_back:type_name -> sidemirror.v1.LessonArm
+	51,  // 58: sidemirror.v1.LessonStatistics.outside:type_name -> sidemirror.v1.LessonArm
+	52,  // 59: sidemirror.v1.LessonStatistics.interval:type_name -> sidemirror.v1.LiftInterval
+	52,  // 60: sidemirror.v1.LessonStatistics.interval_at_any_look:type_name -> sidemirror.v1.LiftInterval
+	12,  // 61: sidemirror.v1.LessonStatistics.verdict:type_name -> sidemirror.v1.LessonVerdict
+	51,  // 62: sidemirror.v1.LessonStatistics.earlier_shown:type_name -> sidemirror.v1.LessonArm
+	51,  // 63: sidemirror.v1.LessonStatistics.earlier_held_back:type_name -> sidemirror.v1.LessonArm
+	51,  // 64: sidemirror.v1.LessonStatistics.earlier_outside:type_name -> sidemirror.v1.LessonArm
+	51,  // 65: sidemirror.v1.LessonStatistics.kept_in_shadow:type_name -> sidemirror.v1.LessonArm
+	57,  // 66: sidemirror.v1.ImportReflectionsResponse.refused:type_name -> sidemirror.v1.RefusedLine
+	5,   // 67: sidemirror.v1.ListClustersRequest.kind:type_name -> sidemirror.v1.ClusterKind
+	60,  // 68: sidemirror.v1.ListClustersResponse.clusters:type_name -> sidemirror.v1.MemoryCluster
+	5,   // 69: sidemirror.v1.MemoryCluster.kind:type_name -> sidemirror.v1.ClusterKind
+	7,   // 70: sidemirror.v1.GraphPoint.kind:type_name -> sidemirror.v1.GraphNodeKind
+	61,  // 71: sidemirror.v1.MemoryLink.source:type_name -> sidemirror.v1.GraphPoint
+	61,  // 72: sidemirror.v1.MemoryLink.target:type_name -> sidemirror.v1.GraphPoint
+	6,   // 73: sidemirror.v1.MemoryLink.kind:type_name -> sidemirror.v1.LinkKind
+	90,  // 74: sidemirror.v1.MemoryLink.create_time:type_name -> google.protobuf.Timestamp
+	62,  // 75: sidemirror.v1.LinkReflectionsRequest.links:type_name -> sidemirror.v1.MemoryLink
+	61,  // 76: sidemirror.v1.ExploreGraphRequest.start:type_name -> sidemirror.v1.GraphPoint
+	6,   // 77: sidemirror.v1.ExploreGraphRequest.kinds:type_name -> sidemirror.v1.LinkKind
+	67,  // 78: sidemirror.v1.ExploreGraphResponse.nodes:type_name -> sidemirror.v1.GraphNode
+	62,  // 79: sidemirror.v1.ExploreGraphResponse.links:type_name -> sidemirror.v1.MemoryLink
+	61,  // 80: sidemirror.v1.GraphNode.point:type_name -> sidemirror.v1.GraphPoint
+	18,  // 81: sidemirror.v1.GraphNode.memory:type_name -> sidemirror.v1.Memory
+	70,  // 82: sidemirror.v1.DreamResponse.progress:type_name -> sidemirror.v1.DreamProgress
+	71,  // 83: sidemirror.v1.DreamResponse.dream:type_name -> sidemirror.v1.DreamLogEntry
+	90,  // 84: sidemirror.v1.DreamLogEntry.start_time:type_name -> google.protobuf.Timestamp
+	90,  // 85: sidemirror.v1.DreamLogEntry.end_time:type_name -> google.protobuf.Timestamp
+	92,  // 86: sidemirror.v1.DreamLogEntry.status:type_name -> sidemirror.v1.ResultStatus
+	72,  // 87: sidemirror.v1.DreamLogEntry.lessons:type_name -> sidemirror.v1.DreamtLesson
+	94,  // 88: sidemirror.v1.DreamLogEntry.usage:type_name -> sidemirror.v1.Usage
+	71,  // 89: sidemirror.v1.ListDreamsResponse.dreams:type_name -> sidemirror.v1.DreamLogEntry
+	77,  // 90: sidemirror.v1.ListPruningsResponse.prunings:type_name -> sidemirror.v1.Pruning
+	11,  // 91: sidemirror.v1.Pruning.kind:type_name -> sidemirror.v1.PrunedKind
+	90,  // 92: sidemirror.v1.Pruning.prune_time:type_name -> google.protobuf.Timestamp
+	90,  // 93: sidemirror.v1.Pruning.before_time:type_name -> google.protobuf.Timestamp
+	97,  // 94: sidemirror.v1.FindRecoveriesResponse.block:type_name -> sidemirror.v1.ContextBlock
+	90,  // 95: sidemirror.v1.ListReceiptsRequest.from_time:type_name -> google.protobuf.Timestamp
+	90,  // 96: sidemirror.v1.ListReceiptsRequest.until_time:type_name -> google.protobuf.Timestamp
+	82,  // 97: sidemirror.v1.ListReceiptsResponse.receipts:type_name -> sidemirror.v1.Receipt
+	90,  // 98: sidemirror.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	9,   // 99: sidemirror.v1.Receipt.place:type_name -> sidemirror.v1.ReceiptPlace
+	83,  // 100: sidemirror.v1.Receipt.items:type_name -> sidemirror.v1.ReceiptItem
+	98,  // 101: sidemirror.v1.Receipt.turn_state:type_name -> sidemirror.v1.TurnState
+	95,  // 102: sidemirror.v1.Receipt.turn_outcome:type_name -> sidemirror.v1.TaskOutcome
+	10,  // 103: sidemirror.v1.ReceiptItem.fit:type_name -> sidemirror.v1.LessonFit
+	13,  // 104: sidemirror.v1.ReceiptItem.held_back_reason:type_name -> sidemirror.v1.HeldBackReason
+	86,  // 105: sidemirror.v1.ListRecoveriesResponse.signatures:type_name -> sidemirror.v1.SignatureRecoveries
+	90,  // 106: sidemirror.v1.SignatureRecoveries.last_time:type_name -> google.protobuf.Timestamp
+	88,  // 107: sidemirror.v1.SignatureRecoveries.moves:type_name -> sidemirror.v1.RecoveryMove
+	87,  // 108: sidemirror.v1.SignatureRecoveries.observations:type_name -> sidemirror.v1.RecoveryObservation
+	90,  // 109: sidemirror.v1.RecoveryObservation.time:type_name -> google.protobuf.Timestamp
+	99,  // 110: sidemirror.v1.RecoveryObservation.pause:type_name -> google.protobuf.Duration
+	8,   // 111: sidemirror.v1.RecoveryMove.kind:type_name -> sidemirror.v1.RecoveryMoveKind
+	51,  // 112: sidemirror.v1.RecoveryMove.shown:type_name -> sidemirror.v1.LessonArm
+	51,  // 113: sidemirror.v1.RecoveryMove.held_back:type_name -> sidemirror.v1.LessonArm
+	52,  // 114: sidemirror.v1.RecoveryMove.interval:type_name -> sidemirror.v1.LiftInterval
+	89,  // 115: sidemirror.v1.RecoveryMove.shadow:type_name -> sidemirror.v1.ShadowTally
+	100, // 116: sidemirror.v1.RecoveryMove.silence:type_name -> sidemirror.v1.SilenceReason
+	101, // 117: sidemirror.v1.RecoveryMove.missed_gate:type_name -> sidemirror.v1.MissedGate
+	52,  // 118: sidemirror.v1.RecoveryMove.interval_at_any_look:type_name -> sidemirror.v1.LiftInterval
+	51,  // 119: sidemirror.v1.RecoveryMove.kept_in_shadow:type_name -> sidemirror.v1.LessonArm
+	19,  // 120: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
+	21,  // 121: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
+	23,  // 122: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
+	25,  // 123: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
+	27,  // 124: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
+	30,  // 125: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
+	32,  // 126: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
+	34,  // 127: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
+	36,  // 128: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
+	42,  // 129: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
+	44,  // 130: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
+	48,  // 131: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:input_type -> sidemirror.v1.GetLessonStatisticsRequest
+	68,  // 132: sidemirror.v1.ReflectiveMemoryService.Dream:input_type -> sidemirror.v1.DreamRequest
+	73,  // 133: sidemirror.v1.ReflectiveMemoryService.ListDreams:input_type -> sidemirror.v1.ListDreamsRequest
+	75,  // 134: sidemirror.v1.ReflectiveMemoryService.ListPrunings:input_type -> sidemirror.v1.ListPruningsRequest
+	53,  // 135: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
+	55,  // 136: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
+	58,  // 137: sidemirror.v1.ReflectiveMemoryService.ListClusters:input_type -> sidemirror.v1.ListClustersRequest
+	63,  // 138: sidemirror.v1.ReflectiveMemoryService.LinkReflections:input_type -> sidemirror.v1.LinkReflectionsRequest
+	65,  // 139: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:input_type -> sidemirror.v1.ExploreGraphRequest
+	78,  // 140: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:input_type -> sidemirror.v1.FindRecoveriesRequest
+	80,  // 141: sidemirror.v1.ReflectiveMemoryService.ListReceipts:input_type -> sidemirror.v1.ListReceiptsRequest
+	84,  // 142: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:input_type -> sidemirror.v1.ListRecoveriesRequest
+	20,  // 143: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
+	22,  // 144: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
+	24,  // 145: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
+	26,  // 146: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
+	29,  // 147: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
+	31,  // 148: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
+	33,  // 149: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
+	35,  // 150: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
+	37,  // 151: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
+	43,  // 152: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
+	47,  // 153: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
+	49,  // 154: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:output_type -> sidemirror.v1.GetLessonStatisticsResponse
+	69,  // 155: sidemirror.v1.ReflectiveMemoryService.Dream:output_type -> sidemirror.v1.DreamResponse
+	74,  // 156: sidemirror.v1.ReflectiveMemoryService.ListDreams:output_type -> sidemirror.v1.ListDreamsResponse
+	76,  // 157: sidemirror.v1.ReflectiveMemoryService.ListPrunings:output_type -> sidemirror.v1.ListPruningsResponse
+	54,  // 158: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
+	56,  // 159: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
+	59,  // 160: sidemirror.v1.ReflectiveMemoryService.ListClusters:output_type -> sidemirror.v1.ListClustersResponse
+	64,  // 161: sidemirror.v1.ReflectiveMemoryService.LinkReflections:output_type -> sidemirror.v1.LinkReflectionsResponse
+	66,  // 162: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:output_type -> sidemirror.v1.ExploreGraphResponse
+	79,  // 163: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:output_type -> sidemirror.v1.FindRecoveriesResponse
+	81,  // 164: sidemirror.v1.ReflectiveMemoryService.ListReceipts:output_type -> sidemirror.v1.ListReceiptsResponse
+	85,  // 165: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:output_type -> sidemirror.v1.ListRecoveriesResponse
+	143, // [143:166] is the sub-list for method output_type
+	120, // [120:143] is the sub-list for method input_type
+	120, // [120:120] is the sub-list for extension type_name
+	120, // [120:120] is the sub-list for extension extendee
+	0,   // [0:120] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_reflective_memory_proto_init() }

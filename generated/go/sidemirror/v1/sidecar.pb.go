@@ -260,7 +260,7 @@ type GetServerInfoRequest struct {
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Whether the answer should have `advice_changes`.
 	WithAdviceChanges bool `protobuf:"varint,3,opt,name=with_advice_changes,json=withAdviceChanges,proto3" json:"with_advice_changes,omitempty"`
-	// Whether the answer should have `findings`.
+	// Whether the answer should have `findings` and `quarantined_count`.
 	WithFindings  bool `protobuf:"varint,4,opt,name=with_findings,json=withFindings,proto3" json:"with_findings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -380,9 +380,12 @@ type GetServerInfoResponse struct {
 	Findings []*Finding `protobuf:"bytes,23,rep,name=findings,proto3" json:"findings,omitempty"`
 	// The models that fail now, by purpose: those whose last question failed, in the order in which they were first asked.
 	// Kept in memory: empty after a start.
-	ModelOutages  []*ModelOutage `protobuf:"bytes,24,rep,name=model_outages,json=modelOutages,proto3" json:"model_outages,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ModelOutages []*ModelOutage `protobuf:"bytes,24,rep,name=model_outages,json=modelOutages,proto3" json:"model_outages,omitempty"`
+	// How many memories of the requested project are in quarantine, 1,000 at most. 0 unless asked for, and while the store
+	// does not answer.
+	QuarantinedCount int32 `protobuf:"varint,25,opt,name=quarantined_count,json=quarantinedCount,proto3" json:"quarantined_count,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *GetServerInfoResponse) Reset() {
@@ -569,10 +572,17 @@ func (x *GetServerInfoResponse) GetModelOutages() []*ModelOutage {
 	return nil
 }
 
+func (x *GetServerInfoResponse) GetQuarantinedCount() int32 {
+	if x != nil {
+		return x.QuarantinedCount
+	}
+	return 0
+}
+
 // One thing that somebody should look at, or that is worth knowing.
 type Finding struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it is about: `store`, `clock`, `model`, `cap`, `access` or `traffic`. A later server may have others.
+	// What it is about: `store`, `clock`, `model`, `cap`, `access`, `traffic` or `memory`. A later server may have others.
 	Subject string `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"`
 	// Whether nothing has to be changed.
 	IsOk bool `protobuf:"varint,2,opt,name=is_ok,json=isOk,proto3" json:"is_ok,omitempty"`
@@ -2853,7 +2863,8 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\x12.\n" +
 	"\x13with_advice_changes\x18\x03 \x01(\bR\x11withAdviceChanges\x12#\n" +
-	"\rwith_findings\x18\x04 \x01(\bR\fwithFindings\"\xf7\t\n" +
+	"\rwith_findings\x18\x04 \x01(\bR\fwithFindings\"\xa4\n" +
+	"\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1b\n" +
 	"\ttenant_id\x18\x02 \x01(\tR\btenantId\x12\x1d\n" +
@@ -2881,7 +2892,8 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\x0frefused_callers\x18\x15 \x03(\v2\x1c.sidemirror.v1.RefusedCallerR\x0erefusedCallers\x12<\n" +
 	"\rrefusing_caps\x18\x16 \x03(\v2\x17.sidemirror.v1.SpendCapR\frefusingCaps\x122\n" +
 	"\bfindings\x18\x17 \x03(\v2\x16.sidemirror.v1.FindingR\bfindings\x12?\n" +
-	"\rmodel_outages\x18\x18 \x03(\v2\x1a.sidemirror.v1.ModelOutageR\fmodelOutages\x1a9\n" +
+	"\rmodel_outages\x18\x18 \x03(\v2\x1a.sidemirror.v1.ModelOutageR\fmodelOutages\x12+\n" +
+	"\x11quarantined_count\x18\x19 \x01(\x05R\x10quarantinedCount\x1a9\n" +
 	"\vLimitsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x9f\x01\n" +

@@ -529,9 +529,9 @@ func (RecoveryGate) EnumDescriptor() ([]byte, []int) {
 type AnswerChange int32
 
 const (
-	// Not known: there is no later answer on record, or none of the turn's answers is the one that was criticised.
+	// Not known: there is no later answer on record.
 	AnswerChange_ANSWER_CHANGE_UNSPECIFIED AnswerChange = 0
-	// The turn's last answer is the one that was criticised.
+	// The last answer on record is a later one, and has the text of the one that was criticised.
 	AnswerChange_ANSWER_CHANGE_NONE AnswerChange = 1
 	// A later answer of the turn has another text.
 	AnswerChange_ANSWER_CHANGE_CHANGED AnswerChange = 2
@@ -3437,6 +3437,11 @@ type Turn struct {
 	ReflectionCount int32 `protobuf:"varint,20,opt,name=reflection_count,json=reflectionCount,proto3" json:"reflection_count,omitempty"`
 	// The number of critiques of its drafted responses that the turn was told.
 	CritiqueCount int32 `protobuf:"varint,21,opt,name=critique_count,json=critiqueCount,proto3" json:"critique_count,omitempty"`
+	// The number of critiques of the turn on record: those of its drafts, and those that its agent asked for with the
+	// turn's id.
+	JudgedCount int32 `protobuf:"varint,22,opt,name=judged_count,json=judgedCount,proto3" json:"judged_count,omitempty"`
+	// How many of these call for a revision.
+	ReviseCount   int32 `protobuf:"varint,23,opt,name=revise_count,json=reviseCount,proto3" json:"revise_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3614,6 +3619,20 @@ func (x *Turn) GetReflectionCount() int32 {
 func (x *Turn) GetCritiqueCount() int32 {
 	if x != nil {
 		return x.CritiqueCount
+	}
+	return 0
+}
+
+func (x *Turn) GetJudgedCount() int32 {
+	if x != nil {
+		return x.JudgedCount
+	}
+	return 0
+}
+
+func (x *Turn) GetReviseCount() int32 {
+	if x != nil {
+		return x.ReviseCount
 	}
 	return 0
 }
@@ -6859,7 +6878,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x0eCritiquesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01B\b\n" +
-	"\x06_score\"\xc3\x06\n" +
+	"\x06_score\"\x89\a\n" +
 	"\x04Turn\x12\x17\n" +
 	"\aturn_id\x18\x01 \x01(\tR\x06turnId\x12\x1d\n" +
 	"\n" +
@@ -6890,7 +6909,9 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\vnudge_count\x18\x13 \x01(\x05R\n" +
 	"nudgeCount\x12)\n" +
 	"\x10reflection_count\x18\x14 \x01(\x05R\x0freflectionCount\x12%\n" +
-	"\x0ecritique_count\x18\x15 \x01(\x05R\rcritiqueCountB\b\n" +
+	"\x0ecritique_count\x18\x15 \x01(\x05R\rcritiqueCount\x12!\n" +
+	"\fjudged_count\x18\x16 \x01(\x05R\vjudgedCount\x12!\n" +
+	"\frevise_count\x18\x17 \x01(\x05R\vreviseCountB\b\n" +
 	"\x06_score\"\x83\x02\n" +
 	"\tTurnEntry\x12\x16\n" +
 	"\x06cursor\x18\x01 \x01(\tR\x06cursor\x12\x1a\n" +

@@ -416,14 +416,20 @@ class StoreReflectionRequest(_message.Message):
     def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., result: _Optional[_Union[ReflectionResult, _Mapping]] = ..., session_id: _Optional[str] = ..., subject_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class StoreReflectionResponse(_message.Message):
-    __slots__ = ("reflection_id", "strategy_id", "not_stored_reason")
+    __slots__ = ("reflection_id", "strategy_id", "not_stored_reason", "state", "quarantine", "quarantine_reason")
     REFLECTION_ID_FIELD_NUMBER: _ClassVar[int]
     STRATEGY_ID_FIELD_NUMBER: _ClassVar[int]
     NOT_STORED_REASON_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    QUARANTINE_FIELD_NUMBER: _ClassVar[int]
+    QUARANTINE_REASON_FIELD_NUMBER: _ClassVar[int]
     reflection_id: str
     strategy_id: str
     not_stored_reason: str
-    def __init__(self, reflection_id: _Optional[str] = ..., strategy_id: _Optional[str] = ..., not_stored_reason: _Optional[str] = ...) -> None: ...
+    state: MemoryState
+    quarantine: str
+    quarantine_reason: str
+    def __init__(self, reflection_id: _Optional[str] = ..., strategy_id: _Optional[str] = ..., not_stored_reason: _Optional[str] = ..., state: _Optional[_Union[MemoryState, str]] = ..., quarantine: _Optional[str] = ..., quarantine_reason: _Optional[str] = ...) -> None: ...
 
 class GetReflectionRequest(_message.Message):
     __slots__ = ("tenant_id", "project_id", "reflection_id")
@@ -744,7 +750,7 @@ class GetLessonStatisticsResponse(_message.Message):
     def __init__(self, lessons: _Optional[_Iterable[_Union[LessonStatistics, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class LessonStatistics(_message.Message):
-    __slots__ = ("reflection_id", "from_version", "state", "reason", "shown", "held_back", "outside", "lift", "interval", "interval_at_any_look", "verdict", "detail", "earlier_shown", "earlier_held_back", "earlier_outside")
+    __slots__ = ("reflection_id", "from_version", "state", "reason", "shown", "held_back", "outside", "lift", "interval", "interval_at_any_look", "verdict", "detail", "earlier_shown", "earlier_held_back", "earlier_outside", "kept_in_shadow")
     REFLECTION_ID_FIELD_NUMBER: _ClassVar[int]
     FROM_VERSION_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
@@ -760,6 +766,7 @@ class LessonStatistics(_message.Message):
     EARLIER_SHOWN_FIELD_NUMBER: _ClassVar[int]
     EARLIER_HELD_BACK_FIELD_NUMBER: _ClassVar[int]
     EARLIER_OUTSIDE_FIELD_NUMBER: _ClassVar[int]
+    KEPT_IN_SHADOW_FIELD_NUMBER: _ClassVar[int]
     reflection_id: str
     from_version: int
     state: MemoryState
@@ -775,7 +782,8 @@ class LessonStatistics(_message.Message):
     earlier_shown: LessonArm
     earlier_held_back: LessonArm
     earlier_outside: LessonArm
-    def __init__(self, reflection_id: _Optional[str] = ..., from_version: _Optional[int] = ..., state: _Optional[_Union[MemoryState, str]] = ..., reason: _Optional[str] = ..., shown: _Optional[_Union[LessonArm, _Mapping]] = ..., held_back: _Optional[_Union[LessonArm, _Mapping]] = ..., outside: _Optional[_Union[LessonArm, _Mapping]] = ..., lift: _Optional[float] = ..., interval: _Optional[_Union[LiftInterval, _Mapping]] = ..., interval_at_any_look: _Optional[_Union[LiftInterval, _Mapping]] = ..., verdict: _Optional[_Union[LessonVerdict, str]] = ..., detail: _Optional[str] = ..., earlier_shown: _Optional[_Union[LessonArm, _Mapping]] = ..., earlier_held_back: _Optional[_Union[LessonArm, _Mapping]] = ..., earlier_outside: _Optional[_Union[LessonArm, _Mapping]] = ...) -> None: ...
+    kept_in_shadow: LessonArm
+    def __init__(self, reflection_id: _Optional[str] = ..., from_version: _Optional[int] = ..., state: _Optional[_Union[MemoryState, str]] = ..., reason: _Optional[str] = ..., shown: _Optional[_Union[LessonArm, _Mapping]] = ..., held_back: _Optional[_Union[LessonArm, _Mapping]] = ..., outside: _Optional[_Union[LessonArm, _Mapping]] = ..., lift: _Optional[float] = ..., interval: _Optional[_Union[LiftInterval, _Mapping]] = ..., interval_at_any_look: _Optional[_Union[LiftInterval, _Mapping]] = ..., verdict: _Optional[_Union[LessonVerdict, str]] = ..., detail: _Optional[str] = ..., earlier_shown: _Optional[_Union[LessonArm, _Mapping]] = ..., earlier_held_back: _Optional[_Union[LessonArm, _Mapping]] = ..., earlier_outside: _Optional[_Union[LessonArm, _Mapping]] = ..., kept_in_shadow: _Optional[_Union[LessonArm, _Mapping]] = ...) -> None: ...
 
 class LessonArm(_message.Message):
     __slots__ = ("assigned_count", "success_count", "failure_count", "missing_count", "returned_count", "stayed_away_count")
@@ -1276,7 +1284,7 @@ class RecoveryObservation(_message.Message):
     def __init__(self, failure_event_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., recovery_id: _Optional[str] = ..., worked: bool = ..., advised_recovery_id: _Optional[str] = ..., followed: bool = ..., shadow_recovery_id: _Optional[str] = ..., pause: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., last_turn_id: _Optional[str] = ..., is_from_telemetry: bool = ..., is_uncounted: bool = ..., turn_failed: bool = ...) -> None: ...
 
 class RecoveryMove(_message.Message):
-    __slots__ = ("recovery_id", "kind", "steps", "tries", "worked", "advised_tries", "advised_worked", "lowest_rate", "is_told", "is_suspended", "reason", "sentence", "is_starter", "shown", "held_back", "lift", "interval", "shadow", "silence", "missed_gate", "interval_at_any_look")
+    __slots__ = ("recovery_id", "kind", "steps", "tries", "worked", "advised_tries", "advised_worked", "lowest_rate", "is_told", "is_suspended", "reason", "sentence", "is_starter", "shown", "held_back", "lift", "interval", "shadow", "silence", "missed_gate", "interval_at_any_look", "kept_in_shadow")
     RECOVERY_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     STEPS_FIELD_NUMBER: _ClassVar[int]
@@ -1298,6 +1306,7 @@ class RecoveryMove(_message.Message):
     SILENCE_FIELD_NUMBER: _ClassVar[int]
     MISSED_GATE_FIELD_NUMBER: _ClassVar[int]
     INTERVAL_AT_ANY_LOOK_FIELD_NUMBER: _ClassVar[int]
+    KEPT_IN_SHADOW_FIELD_NUMBER: _ClassVar[int]
     recovery_id: str
     kind: RecoveryMoveKind
     steps: _containers.RepeatedScalarFieldContainer[str]
@@ -1319,7 +1328,8 @@ class RecoveryMove(_message.Message):
     silence: _thinking_pb2.SilenceReason
     missed_gate: _thinking_pb2.MissedGate
     interval_at_any_look: LiftInterval
-    def __init__(self, recovery_id: _Optional[str] = ..., kind: _Optional[_Union[RecoveryMoveKind, str]] = ..., steps: _Optional[_Iterable[str]] = ..., tries: _Optional[int] = ..., worked: _Optional[int] = ..., advised_tries: _Optional[int] = ..., advised_worked: _Optional[int] = ..., lowest_rate: _Optional[float] = ..., is_told: bool = ..., is_suspended: bool = ..., reason: _Optional[str] = ..., sentence: _Optional[str] = ..., is_starter: bool = ..., shown: _Optional[_Union[LessonArm, _Mapping]] = ..., held_back: _Optional[_Union[LessonArm, _Mapping]] = ..., lift: _Optional[float] = ..., interval: _Optional[_Union[LiftInterval, _Mapping]] = ..., shadow: _Optional[_Union[ShadowTally, _Mapping]] = ..., silence: _Optional[_Union[_thinking_pb2.SilenceReason, str]] = ..., missed_gate: _Optional[_Union[_thinking_pb2.MissedGate, _Mapping]] = ..., interval_at_any_look: _Optional[_Union[LiftInterval, _Mapping]] = ...) -> None: ...
+    kept_in_shadow: LessonArm
+    def __init__(self, recovery_id: _Optional[str] = ..., kind: _Optional[_Union[RecoveryMoveKind, str]] = ..., steps: _Optional[_Iterable[str]] = ..., tries: _Optional[int] = ..., worked: _Optional[int] = ..., advised_tries: _Optional[int] = ..., advised_worked: _Optional[int] = ..., lowest_rate: _Optional[float] = ..., is_told: bool = ..., is_suspended: bool = ..., reason: _Optional[str] = ..., sentence: _Optional[str] = ..., is_starter: bool = ..., shown: _Optional[_Union[LessonArm, _Mapping]] = ..., held_back: _Optional[_Union[LessonArm, _Mapping]] = ..., lift: _Optional[float] = ..., interval: _Optional[_Union[LiftInterval, _Mapping]] = ..., shadow: _Optional[_Union[ShadowTally, _Mapping]] = ..., silence: _Optional[_Union[_thinking_pb2.SilenceReason, str]] = ..., missed_gate: _Optional[_Union[_thinking_pb2.MissedGate, _Mapping]] = ..., interval_at_any_look: _Optional[_Union[LiftInterval, _Mapping]] = ..., kept_in_shadow: _Optional[_Union[LessonArm, _Mapping]] = ...) -> None: ...
 
 class ShadowTally(_message.Message):
     __slots__ = ("said_count", "followed_count", "followed_worked_count", "otherwise_worked_count", "token_count")

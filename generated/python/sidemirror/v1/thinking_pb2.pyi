@@ -606,7 +606,7 @@ class TurnSummary(_message.Message):
     def __init__(self, outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., event_count: _Optional[int] = ..., tool_call_count: _Optional[int] = ..., tool_error_count: _Optional[int] = ..., nudge_count: _Optional[int] = ..., reflections: _Optional[_Mapping[str, int]] = ..., budget_left: _Optional[_Union[BudgetLeft, _Mapping]] = ..., critiques: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class Turn(_message.Message):
-    __slots__ = ("turn_id", "session_id", "turn_count", "state", "task", "outcome", "score", "last_sequence", "event_count", "budget_left", "pending_ids", "start_time", "update_time", "tool_call_count", "tool_error_count", "lesson_count", "is_shadow", "recalled_count", "nudge_count", "reflection_count", "critique_count")
+    __slots__ = ("turn_id", "session_id", "turn_count", "state", "task", "outcome", "score", "last_sequence", "event_count", "budget_left", "pending_ids", "start_time", "update_time", "tool_call_count", "tool_error_count", "lesson_count", "is_shadow", "recalled_count", "nudge_count", "reflection_count", "critique_count", "judged_count", "revise_count")
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     TURN_COUNT_FIELD_NUMBER: _ClassVar[int]
@@ -628,6 +628,8 @@ class Turn(_message.Message):
     NUDGE_COUNT_FIELD_NUMBER: _ClassVar[int]
     REFLECTION_COUNT_FIELD_NUMBER: _ClassVar[int]
     CRITIQUE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    JUDGED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    REVISE_COUNT_FIELD_NUMBER: _ClassVar[int]
     turn_id: str
     session_id: str
     turn_count: int
@@ -649,7 +651,9 @@ class Turn(_message.Message):
     nudge_count: int
     reflection_count: int
     critique_count: int
-    def __init__(self, turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., turn_count: _Optional[int] = ..., state: _Optional[_Union[TurnState, str]] = ..., task: _Optional[str] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., last_sequence: _Optional[int] = ..., event_count: _Optional[int] = ..., budget_left: _Optional[_Union[BudgetLeft, _Mapping]] = ..., pending_ids: _Optional[_Iterable[str]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tool_call_count: _Optional[int] = ..., tool_error_count: _Optional[int] = ..., lesson_count: _Optional[int] = ..., is_shadow: bool = ..., recalled_count: _Optional[int] = ..., nudge_count: _Optional[int] = ..., reflection_count: _Optional[int] = ..., critique_count: _Optional[int] = ...) -> None: ...
+    judged_count: int
+    revise_count: int
+    def __init__(self, turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., turn_count: _Optional[int] = ..., state: _Optional[_Union[TurnState, str]] = ..., task: _Optional[str] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., last_sequence: _Optional[int] = ..., event_count: _Optional[int] = ..., budget_left: _Optional[_Union[BudgetLeft, _Mapping]] = ..., pending_ids: _Optional[_Iterable[str]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tool_call_count: _Optional[int] = ..., tool_error_count: _Optional[int] = ..., lesson_count: _Optional[int] = ..., is_shadow: bool = ..., recalled_count: _Optional[int] = ..., nudge_count: _Optional[int] = ..., reflection_count: _Optional[int] = ..., critique_count: _Optional[int] = ..., judged_count: _Optional[int] = ..., revise_count: _Optional[int] = ...) -> None: ...
 
 class TurnEntry(_message.Message):
     __slots__ = ("cursor", "sequence", "turn_id", "event", "directive", "claim")

@@ -421,7 +421,8 @@ export declare type Memory = Message<"sidemirror.v1.Memory"> & {
   episodeCount: number;
 
   /**
-   * Why the memory is in quarantine: `steering`, `uncorroborated` or `reviewed`; else empty.
+   * Why the memory is in quarantine: `steering`, `correction` (it quotes a user), `uncorroborated` or `reviewed`; else
+   * empty.
    *
    * @generated from field: string quarantine = 22;
    */
@@ -748,6 +749,28 @@ export declare type StoreReflectionResponse = Message<"sidemirror.v1.StoreReflec
    * @generated from field: string not_stored_reason = 3;
    */
   notStoredReason: string;
+
+  /**
+   * The state of what is stored; unset when it was not stored.
+   *
+   * @generated from field: sidemirror.v1.MemoryState state = 4;
+   */
+  state: MemoryState;
+
+  /**
+   * Why it is in quarantine, as in Memory; else empty. It is shown to no agent until a person releases it
+   * (ReviewReflection), or a second episode does where it is `uncorroborated`.
+   *
+   * @generated from field: string quarantine = 5;
+   */
+  quarantine: string;
+
+  /**
+   * What the quarantine rests on, for people; else empty.
+   *
+   * @generated from field: string quarantine_reason = 6;
+   */
+  quarantineReason: string;
 };
 
 /**
@@ -1974,6 +1997,13 @@ export declare type LessonStatistics = Message<"sidemirror.v1.LessonStatistics">
    * @generated from field: sidemirror.v1.LessonArm earlier_outside = 15;
    */
   earlierOutside?: LessonArm | undefined;
+
+  /**
+   * Those of `held_back` that shadow mode kept: all of a time, so that nothing compares them. Absent when there are none.
+   *
+   * @generated from field: sidemirror.v1.LessonArm kept_in_shadow = 16;
+   */
+  keptInShadow?: LessonArm | undefined;
 };
 
 /**
@@ -3874,6 +3904,13 @@ export declare type RecoveryMove = Message<"sidemirror.v1.RecoveryMove"> & {
    * @generated from field: sidemirror.v1.LiftInterval interval_at_any_look = 21;
    */
   intervalAtAnyLook?: LiftInterval | undefined;
+
+  /**
+   * Those of `held_back` that shadow mode kept: all of a time, so that nothing compares them. Absent when there are none.
+   *
+   * @generated from field: sidemirror.v1.LessonArm kept_in_shadow = 22;
+   */
+  keptInShadow?: LessonArm | undefined;
 };
 
 /**

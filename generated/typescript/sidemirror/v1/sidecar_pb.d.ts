@@ -40,7 +40,7 @@ export declare type GetServerInfoRequest = Message<"sidemirror.v1.GetServerInfoR
   withAdviceChanges: boolean;
 
   /**
-   * Whether the answer should have `findings`.
+   * Whether the answer should have `findings` and `quarantined_count`.
    *
    * @generated from field: bool with_findings = 4;
    */
@@ -222,6 +222,14 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
    * @generated from field: repeated sidemirror.v1.ModelOutage model_outages = 24;
    */
   modelOutages: ModelOutage[];
+
+  /**
+   * How many memories of the requested project are in quarantine, 1,000 at most. 0 unless asked for, and while the store
+   * does not answer.
+   *
+   * @generated from field: int32 quarantined_count = 25;
+   */
+  quarantinedCount: number;
 };
 
 /**
@@ -237,7 +245,7 @@ export declare const GetServerInfoResponseSchema: GenMessage<GetServerInfoRespon
  */
 export declare type Finding = Message<"sidemirror.v1.Finding"> & {
   /**
-   * What it is about: `store`, `clock`, `model`, `cap`, `access` or `traffic`. A later server may have others.
+   * What it is about: `store`, `clock`, `model`, `cap`, `access`, `traffic` or `memory`. A later server may have others.
    *
    * @generated from field: string subject = 1;
    */

@@ -1713,6 +1713,21 @@ export declare type Turn = Message<"sidemirror.v1.Turn"> & {
    * @generated from field: int32 critique_count = 21;
    */
   critiqueCount: number;
+
+  /**
+   * The number of critiques of the turn on record: those of its drafts, and those that its agent asked for with the
+   * turn's id.
+   *
+   * @generated from field: int32 judged_count = 22;
+   */
+  judgedCount: number;
+
+  /**
+   * How many of these call for a revision.
+   *
+   * @generated from field: int32 revise_count = 23;
+   */
+  reviseCount: number;
 };
 
 /**
@@ -3895,14 +3910,14 @@ export declare const RecoveryGateSchema: GenEnum<RecoveryGate>;
  */
 export enum AnswerChange {
   /**
-   * Not known: there is no later answer on record, or none of the turn's answers is the one that was criticised.
+   * Not known: there is no later answer on record.
    *
    * @generated from enum value: ANSWER_CHANGE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * The turn's last answer is the one that was criticised.
+   * The last answer on record is a later one, and has the text of the one that was criticised.
    *
    * @generated from enum value: ANSWER_CHANGE_NONE = 1;
    */

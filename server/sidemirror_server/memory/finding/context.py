@@ -17,6 +17,7 @@ from sidemirror_server.memory.finding.fits import (
     candidate_of,
     chosen,
     fit_of,
+    held_in_quarantine,
     is_excluded,
 )
 from sidemirror_server.memory.finding.ranking import Ranked
@@ -32,7 +33,7 @@ from sidemirror_server.memory.trials.evidence import Arm
 from sidemirror_server.memory.trials.holdout import NOTHING_DECIDED, Decided, decided, drawn, held_of, without
 from sidemirror_server.memory.trials.trials import Trials
 from sidemirror_server.policy.in_force import PoliciesInForce
-from sidemirror_server.policy.record import AdviceKind
+from sidemirror_server.policy.record import Advice, AdviceKind
 from sidemirror_server.trace.failure import category_of
 from sidemirror_server.trace.receipts import Fit, Receipt, ReceiptKind, Receipts, ShownIn, receipt_items
 from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, HEADING, Offers, Telling, arbitrated
@@ -143,9 +144,20 @@ class MemoryContext:
             return Fitting(knows_any=False)  # saves the start of a search process
         candidates = await self._candidates(scope, task, max_items * _CANDIDATES, meaning_s)
         kept, omitted = chosen(candidates, task, advice)
+        if not kept:
+            omitted = (*omitted, *await self._quarantined(scope, task, max_items * _CANDIDATES, advice))
         of = {one.memory.memory_id: one.memory.strategy_of for one in kept if one.memory.strategy_of}
         fits = {one.memory.memory_id: fit_of(one, task) for one in kept}
         return Fitting(tuple(_lesson(one) for one in kept), omitted, of, fits)
+
+    async def _quarantined(self, scope: Scope, task: ContextTask, limit: int, advice: Advice) -> tuple[Omitted, ...]:
+        """The lessons that would fit, were they not in quarantine. They are named where nothing else fits: whoever asks
+        why nothing was told has to learn of them. By words alone, since the task's vector would be waited for again."""
+        if not await self._recall.has_any(scope, MemoryState.QUARANTINED):
+            return ()
+        candidates = await self._candidates(scope, task, limit, 0.0, MemoryState.QUARANTINED)
+        fitting, _ = chosen(candidates, task, advice)
+        return tuple(Omitted(one.memory.memory_id, held_in_quarantine(one.memory)) for one in fitting[:DEFAULT_ITEMS])
 
     async def decided(self, scope: Scope, turn_id: str, but: str = "") -> Decided:
         """The lessons that this turn's blocks have held back or shown so far, ignoring the receipt `but`. Raises what
@@ -205,15 +217,17 @@ class MemoryContext:
         lessons = tuple(_lesson(one) for one in fitting)
         return tuple(lesson for lesson in lessons if shown_hash(lesson.item.text) not in before.said)
 
-    async def _applying(self, scope: Scope, task: ContextTask, limit: int) -> list[MemoryRecord]:
+    async def _applying(
+        self, scope: Scope, task: ContextTask, limit: int, state: MemoryState = MemoryState.ACTIVE
+    ) -> list[MemoryRecord]:
         """The memories that name a tool or error of the task, or are about one of its failures."""
         named, alike = await asyncio.gather(
-            self._search.labelled(scope, task.tools, task.error_categories, Filter(), limit),
+            self._search.labelled(scope, task.tools, task.error_categories, Filter(states=(state,)), limit),
             self._of_failures(scope, task.signatures),
         )
         ids = [*alike, *(facts.memory_id for facts in named)]
         records = await self._recall.records(scope, list(dict.fromkeys(ids)))
-        return [memory for memory in records.values() if memory.state is MemoryState.ACTIVE]
+        return [memory for memory in records.values() if memory.state is state]
 
     async def _of_failures(self, scope: Scope, signatures: Sequence[str]) -> list[str]:
         """The ids of the reflections on these failures and of their strategies."""
@@ -237,11 +251,16 @@ class MemoryContext:
         return hidden(records, newer, active)
 
     async def _candidates(
-        self, scope: Scope, task: ContextTask, limit: int, meaning_s: float | None
+        self,
+        scope: Scope,
+        task: ContextTask,
+        limit: int,
+        meaning_s: float | None,
+        state: MemoryState = MemoryState.ACTIVE,
     ) -> list[Candidate]:
-        """The memories that apply, then the similar ones; both best first."""
-        wanted = Filter()
-        applying = await self._applying(scope, task, limit)
+        """The memories in this state that apply, then the similar ones; both best first."""
+        wanted = Filter(states=(state,))
+        applying = await self._applying(scope, task, limit, state)
         found: Sequence[Ranked] = ()
         if task.task.strip():
             found = await self._recall.ranked(scope, Question(task.task, limit, wanted, meaning_s=meaning_s))

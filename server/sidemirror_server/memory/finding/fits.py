@@ -8,7 +8,7 @@ import msgspec
 from sidemirror_server.memory.finding.ranking import Ranked
 from sidemirror_server.memory.finding.worth_telling import says_nothing_at_start, says_the_same
 from sidemirror_server.memory.kin.signature import tool_of
-from sidemirror_server.memory.record import MemoryRecord
+from sidemirror_server.memory.record import MemoryRecord, quarantine_word
 from sidemirror_server.policy.record import Advice
 from sidemirror_server.trace.receipts import Fit, FitBy
 from sidemirror_server.vocabulary.block import Omitted
@@ -128,6 +128,11 @@ def fit_of(one: Candidate, task: ContextTask) -> Fit:
     asked = telling_terms(task.task)
     by = _BY.get(one.applies) or (FitBy.WORDS if _fits_by_words(one, asked) else FitBy.MEANING)
     return Fit(one.score, by, tuple(sorted(_shared(one, asked)))[:_MOST_WORDS])
+
+
+def held_in_quarantine(memory: MemoryRecord) -> str:
+    """Why a memory in quarantine is left out."""
+    return f"it is in quarantine ({quarantine_word(memory)})"
 
 
 def is_excluded(memory: MemoryRecord, asked: frozenset[str]) -> bool:

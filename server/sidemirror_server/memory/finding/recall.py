@@ -141,9 +141,9 @@ class Recall:
         self._filled.add(scope)
         return False
 
-    async def has_retired(self, scope: Scope) -> bool:
-        """Whether the scope has a retired memory: one look-up, where a search reads all that have a word."""
-        return bool(await self._memories.list(scope, None, MemoryState.RETIRED, None, 1))
+    async def has_any(self, scope: Scope, state: MemoryState) -> bool:
+        """Whether the scope has a memory in this state: one look-up, where a search reads all that have a word."""
+        return bool(await self._memories.list(scope, None, state, None, 1))
 
     async def ranked(self, scope: Scope, question: Question) -> tuple[Ranked, ...]:
         """The ranked candidates, without their texts. Raises what the store raises."""

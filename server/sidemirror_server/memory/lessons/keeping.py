@@ -11,6 +11,7 @@ from sidemirror_server.memory.lessons.keys import text_key
 from sidemirror_server.memory.lessons.reflector import IMPORTANCE_DIGITS, Result
 from sidemirror_server.memory.lessons.trust import steering, steering_of_own
 from sidemirror_server.memory.record import (
+    QUOTES,
     STRATEGY_TAG,
     Lesson,
     MemoryKind,
@@ -34,7 +35,6 @@ _log = logging.getLogger(__name__)
 STRATEGY_FACTOR = 1.1
 REPEATS = "it repeats a lesson that the agent had been shown"
 SAYS_NOTHING = "it says nothing but how the task ended"
-QUOTES = "it quotes a user"
 # In code points: how much of its task a record keeps. Chosen here: enough for search.
 _TASK_CHARS = 4_000
 
@@ -55,11 +55,13 @@ class Ids(msgspec.Struct, frozen=True):
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """The memories of a result. If it was not stored, the ids are empty and `reason` says why."""
+    """The memories of a result, and the reflection as it is now. If it was not stored, the ids are empty and `reason`
+    says why."""
 
     reflection_id: str = ""
     strategy_id: str = ""
     reason: str = ""
+    reflection: MemoryRecord | None = None
 
 
 class Keeper:
@@ -116,7 +118,7 @@ class Keeper:
         told = {"reflection_id": learned.reflection.memory_id, "importance": learned.reflection.importance}
         state = {"state": learned.reflection.state.value, "strength": learned.reflection.strength}
         _log.info("reflection_stored", extra={**whose(scope), **told, **state})
-        return Stored(learned.reflection.memory_id, strategy_id)
+        return Stored(learned.reflection.memory_id, strategy_id, reflection=learned.reflection)
 
 
 async def judged_by_episode(result: Result, untrusted: Sequence[str], trusted: Sequence[str]) -> Result:

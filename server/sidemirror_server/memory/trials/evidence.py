@@ -95,13 +95,15 @@ class Interval(msgspec.Struct, frozen=True):
 
 
 class LessonEvidence(msgspec.Struct, frozen=True):
-    """The evidence about a lesson. `outside`: tasks for which it was shown without a draw. `lift`: the success rate
+    """The evidence about a lesson. `outside`: tasks for which it was shown without a draw. `kept`: tasks from which
+    shadow mode kept it, as it keeps all of a time, so that nothing compares them. `lift`: the success rate
     with the lesson minus the rate without it. `interval`: of the lift, valid at one look. `at_any_look`: of the lift,
     valid at all looks; the verdict rests on it. All three are None until a fraction has outcomes in both arms."""
 
     shown: Counts = Counts()
     held_back: Counts = Counts()
     outside: Counts = Counts()
+    kept: Counts = Counts()
     lift: float | None = None
     interval: Interval | None = None
     at_any_look: Interval | None = None
@@ -127,10 +129,11 @@ def wilson(succeeded: int, trials: int) -> Interval:
 def evidence_of(tallies: Iterable[ArmTally]) -> LessonEvidence:
     """The evidence in these tallies. Tallies of one arm and fraction are summed."""
     kept = list(tallies)
-    compared = [one for one in kept if one.fraction > 0]
+    compared = [one for one in kept if 0 < one.fraction < 1]
     shown = [one for one in compared if one.arm is Arm.SHOWN]
     held = [one for one in compared if one.arm is Arm.HELD_BACK]
-    found = LessonEvidence(_sum(shown), _sum(held), _sum(one for one in kept if one.fraction <= 0))
+    outside, shadow = (one for one in kept if one.fraction <= 0), (one for one in kept if one.fraction >= 1)
+    found = LessonEvidence(_sum(shown), _sum(held), _sum(outside), _sum(shadow))
     strata = [
         _Stratum(_sum(one for one in shown if one.fraction == part), _sum(one for one in held if one.fraction == part))
         for part in sorted({one.fraction for one in compared})
@@ -155,12 +158,19 @@ def less(evidence: LessonEvidence, part: LessonEvidence) -> LessonEvidence:
         _less(evidence.shown, part.shown),
         _less(evidence.held_back, part.held_back),
         _less(evidence.outside, part.outside),
+        _less(evidence.kept, part.kept),
     )
 
 
 def _less(counts: Counts, part: Counts) -> Counts:
     pairs = zip(msgspec.structs.astuple(counts), msgspec.structs.astuple(part), strict=True)
     return Counts(*(max(0, every - some) for every, some in pairs))
+
+
+def added(counts: Counts, more: Counts) -> Counts:
+    """Both counts together."""
+    pairs = zip(msgspec.structs.astuple(counts), msgspec.structs.astuple(more), strict=True)
+    return Counts(*(one + other for one, other in pairs))
 
 
 def explained(evidence: LessonEvidence) -> str:

@@ -70,6 +70,9 @@ def add_memory(commands: Commands) -> None:
     search.add_argument("--min-importance", type=float, default=0.0, metavar="X", help="0 to 1 (default: 0)")
     search.add_argument("--include-quarantined", action="store_true", help="those that are in quarantine too")
     search.add_argument("--include-retired", action="store_true", help="those that are retired too")
+    search.add_argument(
+        "--state", choices=["active", "quarantined", "retired"], help="in this state only, of the 1,000 that fit best"
+    )
     search.add_argument("--explain", action="store_true", help="say of each why it is there")
     show = verbs.add_parser("show", help="one memory with its versions")
     show.add_argument("id", help="its id")

@@ -3,11 +3,11 @@
 import msgspec
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.memory.trials.evidence import Counts, LessonVerdict, explained
+from sidemirror_server.memory.trials.evidence import LessonVerdict, added, explained
 from sidemirror_server.memory.trials.outcomes import JudgedLesson, Outcomes
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import place_in, size_of, token_for
-from sidemirror_server.rpc.memory.lesson_arms import arm_to_wire, interval_to_wire
+from sidemirror_server.rpc.memory.lesson_arms import arm_to_wire, interval_to_wire, some_arm_to_wire
 from sidemirror_server.rpc.memory.memories import STATES
 from sidemirror_server.rpc.wire.common import numbers_of
 from sidemirror_server.vocabulary.errors import BadInput
@@ -47,19 +47,15 @@ def _statistics_to_wire(judged: JudgedLesson) -> pb.LessonStatistics:
         state=STATES[memory.state],
         reason=memory.reason,
         shown=arm_to_wire(evidence.shown),
-        held_back=arm_to_wire(evidence.held_back),
+        held_back=arm_to_wire(added(evidence.held_back, evidence.kept)),
         outside=arm_to_wire(evidence.outside),
         lift=evidence.lift,
         interval=interval_to_wire(evidence.interval),
         interval_at_any_look=interval_to_wire(evidence.at_any_look),
         verdict=_VERDICTS[evidence.verdict],
         detail=explained(evidence),
-        earlier_shown=_earlier_to_wire(judged.earlier.shown),
-        earlier_held_back=_earlier_to_wire(judged.earlier.held_back),
-        earlier_outside=_earlier_to_wire(judged.earlier.outside),
+        earlier_shown=some_arm_to_wire(judged.earlier.shown),
+        earlier_held_back=some_arm_to_wire(added(judged.earlier.held_back, judged.earlier.kept)),
+        earlier_outside=some_arm_to_wire(judged.earlier.outside),
+        kept_in_shadow=some_arm_to_wire(evidence.kept),
     )
-
-
-def _earlier_to_wire(counts: Counts) -> pb.LessonArm | None:
-    """The tasks of one arm that count no more; None if there are none."""
-    return arm_to_wire(counts) if counts.assigned else None

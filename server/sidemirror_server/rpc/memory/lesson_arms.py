@@ -16,6 +16,11 @@ def arm_to_wire(counts: Counts) -> pb.LessonArm:
     )
 
 
+def some_arm_to_wire(counts: Counts) -> pb.LessonArm | None:
+    """The tasks of one arm; None if there are none."""
+    return arm_to_wire(counts) if counts.assigned else None
+
+
 def interval_to_wire(interval: Interval | None) -> pb.LiftInterval | None:
     """An interval of the lift; None if there is none."""
     return None if interval is None else pb.LiftInterval(low=interval.low, high=interval.high)

@@ -11,12 +11,12 @@ from sidemirror_server.memory.recoveries.moves import uncounted_in
 from sidemirror_server.memory.recoveries.observation import NO_ATTEMPT, MoveKind, Observation, recovery_id
 from sidemirror_server.memory.recoveries.observations import Observations
 from sidemirror_server.memory.recoveries.review import MoveReview, reviewed
-from sidemirror_server.memory.trials.evidence import ArmTally, LessonEvidence, evidence_of
+from sidemirror_server.memory.trials.evidence import ArmTally, LessonEvidence, added, evidence_of
 from sidemirror_server.memory.trials.trials import Trials
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import PAGE_BYTES, place_in, size_of, token_for
-from sidemirror_server.rpc.memory.lesson_arms import arm_to_wire, interval_to_wire
+from sidemirror_server.rpc.memory.lesson_arms import arm_to_wire, interval_to_wire, some_arm_to_wire
 from sidemirror_server.rpc.wire.common import duration, numbers_of, timestamp
 from sidemirror_server.rpc.wire.silences import SILENCES, missed_to_wire
 from sidemirror_server.vocabulary.errors import BadInput
@@ -122,7 +122,7 @@ def _move_to_wire(one: MoveReview, evidence: LessonEvidence) -> pb.RecoveryMove:
         sentence=one.sentence,
         is_starter=one.is_starter,
         shown=arm_to_wire(evidence.shown),
-        held_back=arm_to_wire(evidence.held_back),
+        held_back=arm_to_wire(added(evidence.held_back, evidence.kept)),
         lift=evidence.lift,
         interval=interval_to_wire(evidence.interval),
         shadow=pb.ShadowTally(
@@ -137,4 +137,5 @@ def _move_to_wire(one: MoveReview, evidence: LessonEvidence) -> pb.RecoveryMove:
         silence=None if one.silence is None else SILENCES[one.silence],
         missed_gate=missed_to_wire(one.missed),
         interval_at_any_look=interval_to_wire(evidence.at_any_look),
+        kept_in_shadow=some_arm_to_wire(evidence.kept),
     )

@@ -13,6 +13,7 @@ from sidemirror_server.memory.record import (
     MemoryKind,
     MemoryRecord,
     MemoryState,
+    quarantine_word,
     sources_of_kind,
     subjects_of,
 )
@@ -87,7 +88,7 @@ def memory_to_wire(memory: MemoryRecord, scope: Scope) -> pb.Memory:
         applies_when=applies_to_wire(memory.applies_when),
         strength=memory.strength,
         episode_count=len(memory.episodes),
-        quarantine=memory.quarantine.value if memory.quarantine else "",
+        quarantine=quarantine_word(memory),
         change=memory.change.value,
         reason=memory.reason,
         tenant_id=scope.tenant_id,

@@ -15,6 +15,8 @@ from sidemirror_server.rpc.wire.common import timestamp
 
 # How many senders are named.
 _NAMED = 3
+# How many memories in quarantine are counted.
+QUARANTINED_TOLD = 1_000
 # The most callers that GetServerInfo has (`vocabulary/traffic.py`, TOLD).
 _REFUSED_TOLD = 10
 
@@ -43,6 +45,7 @@ def findings_of(info: pb.GetServerInfoResponse, address: str = "") -> Iterator[S
     yield from _caps(info, begin)
     yield from _refused(info, begin)
     yield from _held_back(info.traffic, begin)
+    yield from _quarantined(info.quarantined_count, begin)
     if info.traffic.callers:
         yield SelfFinding("traffic", ok=True, found=f"{begin}{_senders(info.traffic)}")
 
@@ -163,6 +166,16 @@ def _held_back(traffic: pb.Traffic, begin: str) -> Iterator[SelfFinding]:
         waits = "; ".join(f"{one.token}: {in_seconds(one.waited):,.1f} s" for one in traffic.held_back[:_NAMED])
         found = f"{begin}held back at their share in the last {in_seconds(traffic.period):.0f} s, by token: {waits}"
         yield SelfFinding("traffic", ok=True, found=found)
+
+
+def _quarantined(count: int, begin: str) -> Iterator[SelfFinding]:
+    """What no agent is shown until somebody looks at it. That there is some is no fault."""
+    if count:
+        many = f"{count:,}{' or more' if count >= QUARANTINED_TOLD else ''}"
+        waits = "memory is in quarantine and waits" if count == 1 else "memories are in quarantine and wait"
+        found = f"{begin}{many} {waits} for a person; no agent is shown {'it' if count == 1 else 'them'}"
+        advice = "`sidemirror memory search --state quarantined` lists them with the command that releases each"
+        yield SelfFinding("memory", ok=True, found=found, advice=advice)
 
 
 def _senders(traffic: pb.Traffic) -> str:

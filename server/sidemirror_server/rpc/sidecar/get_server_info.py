@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror_server.goals.report import KIND as GOAL_REPORT
 from sidemirror_server.memory.dreams.schedule import KIND as DREAM
+from sidemirror_server.memory.finding.search import Filter, MemorySearch
+from sidemirror_server.memory.record import MemoryState
 from sidemirror_server.models.caps import CapOwner, whose_spending
 from sidemirror_server.models.ledger import NANO, US_PER_DAY, Level, Spend, day_of
 from sidemirror_server.models.spending import CapState, Spending
@@ -14,7 +16,7 @@ from sidemirror_server.models.telemetry import ModelOutage
 from sidemirror_server.rpc.boundary.access import ANY, Token
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.strangers import Strangers
-from sidemirror_server.rpc.sidecar.findings import finding_to_wire, findings_of
+from sidemirror_server.rpc.sidecar.findings import QUARANTINED_TOLD, finding_to_wire, findings_of
 from sidemirror_server.rpc.sidecar.info import EmbeddingFacts, ServerInfo
 from sidemirror_server.rpc.sidecar.policies import change_to_wire, is_shown
 from sidemirror_server.rpc.wire.common import duration, numbers_of, timestamp
@@ -34,6 +36,7 @@ from sidemirror_server.work.queue import Work
 _DAYS = 7
 # How long the answer waits for the store. Chosen here: the commands wait for 2 s or more, so they learn of an outage.
 _SPEND_S = 1.0
+_IN_QUARANTINE = Filter(states=(MemoryState.QUARANTINED,))
 # The kinds of background work.
 _KINDS = (GOAL_REPORT, LEARN_TURN, DREAM, ASSEMBLE_TRACE, ERASURE)
 _EPOCH = datetime.date(1970, 1, 1)
@@ -51,6 +54,7 @@ async def get_server_info(
     spending: Spending,
     work: Work,
     changes: AdviceChanges,
+    search: MemorySearch,
     request: pb.GetServerInfoRequest,
     call: Call,
 ) -> pb.GetServerInfoResponse:
@@ -60,6 +64,7 @@ async def get_server_info(
     refusing: tuple[tuple[Scope, CapState], ...] = ()
     changed: tuple[AdviceChange, ...] = ()
     spend_unknown = False
+    quarantined = 0
     try:
         async with asyncio.timeout(_SPEND_S):
             spend = await spending.spent(call.scope, _DAYS)
@@ -67,6 +72,8 @@ async def get_server_info(
             caps = tuple(cap for cap in all_caps if _may_see(call.caller, cap.level, call.scope))
             refusing = await spending.refusing(lambda level, scope: _is_others(level, scope, call), TOLD)
             changed = await changes.of(call.scope) if request.with_advice_changes else ()
+            if request.with_findings:
+                quarantined = len(await search.best(call.scope, _IN_QUARANTINE, QUARANTINED_TOLD))
     except (StoreUnavailable, TimeoutError):
         spend, caps, refusing, spend_unknown = (), (), (), True
     backlog = {} if spend_unknown else await _backlog(work, call.scope)
@@ -102,6 +109,7 @@ async def get_server_info(
         spend_caps=[_cap_to_wire(cap, call.scope, call.clock.now_us()) for cap in caps],
         refusing_caps=[_cap_to_wire(cap, scope, call.clock.now_us()) for scope, cap in refusing],
         spend_unknown=spend_unknown,
+        quarantined_count=quarantined,
         backlog=[pb.Backlog(kind=kind, waiting_count=count) for kind, count in backlog.items() if count],
         advice_is_shadow=info.advice_is_shadow,
         store_clock=_clock_to_wire(info.store_clock),

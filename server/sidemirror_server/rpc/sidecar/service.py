@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from sidemirror_server.memory.finding.search import MemorySearch
 from sidemirror_server.models.spending import Spending
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.rpc.boundary.services import SIDECAR, ServiceTable, Unary
@@ -24,12 +25,13 @@ def sidecar_service(
     work: Work,
     policies: PoliciesInForce,
     changes: AdviceChanges,
+    search: MemorySearch,
     most_tombstones: int,
 ) -> ServiceTable:
     """The table of SidecarService."""
     return ServiceTable(
         SIDECAR,
-        GetServerInfo=Unary(partial(get_server_info, info, spending, work, changes)),
+        GetServerInfo=Unary(partial(get_server_info, info, spending, work, changes, search)),
         Erase=Unary(partial(erase, erasures, work, most_tombstones)),
         ListTombstones=Unary(partial(list_tombstones, erasures)),
         GetPolicy=Unary(partial(get_policy, policies)),

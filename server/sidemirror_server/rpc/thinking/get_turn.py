@@ -9,9 +9,9 @@ from sidemirror_server.rpc.boundary.recorded_turns import given_a_moment
 from sidemirror_server.rpc.thinking.directives import entry_to_wire
 from sidemirror_server.rpc.thinking.follow_ups import follow_ups_of
 from sidemirror_server.rpc.thinking.turn_critiques import critiques_of
-from sidemirror_server.rpc.thinking.turns import recalled_in, turn_to_wire
+from sidemirror_server.rpc.thinking.turns import beside_turns, turn_to_wire
 from sidemirror_server.thinking.record import recorded_in
-from sidemirror_server.trace.log import TurnLog, TurnStanding
+from sidemirror_server.trace.log import TurnLog
 from sidemirror_server.trace.receipts import Receipts
 from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.recorder import Recorder
@@ -45,11 +45,10 @@ async def get_turn(
     recorded = [recorded_in(entry) for entry in entries]
     judged: list[pb.TurnCritique] = []
     if not after:  # the first page
-        is_over = head.standing is not TurnStanding.OPEN
-        judged = await critiques_of(critiques, log, call.scope, turn_id, is_over=is_over)
-    recalled = await recalled_in(receipts, call.scope, (turn_id,))
+        judged = await critiques_of(critiques, log, call.scope, turn_id)
+    beside = await beside_turns(receipts, critiques, call.scope, (turn_id,))
     return pb.GetTurnResponse(
-        turn=turn_to_wire(head, call.clock.now_us(), tuple(live.state.claims) if live else (), recalled),
+        turn=turn_to_wire(head, call.clock.now_us(), tuple(live.state.claims) if live else (), beside),
         entries=[
             entry_to_wire(one, turn_id, entry.sequence, token_for(entry.position, call.scope))
             for entry, one in zip(entries, recorded, strict=True)

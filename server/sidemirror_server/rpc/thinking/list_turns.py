@@ -1,9 +1,10 @@
 """ListTurns: a page of a session's turns, or of a project's."""
 
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.critique.store import Critiques
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import ALL_TIME, place_in, size_of, span_in, token_for
-from sidemirror_server.rpc.thinking.turns import recalled_in, turn_to_wire
+from sidemirror_server.rpc.thinking.turns import beside_turns, turn_to_wire
 from sidemirror_server.rpc.wire.common import OUTCOME_NAMES, TURN_STATES
 from sidemirror_server.trace.log import HeadKey, TurnLog
 from sidemirror_server.trace.receipts import Receipts
@@ -14,7 +15,7 @@ _STANDINGS = {state: standing for standing, state in TURN_STATES.items()}
 
 
 async def list_turns(
-    log: TurnLog, receipts: Receipts, request: pb.ListTurnsRequest, call: Call
+    log: TurnLog, receipts: Receipts, critiques: Critiques, request: pb.ListTurnsRequest, call: Call
 ) -> pb.ListTurnsResponse:
     size = size_of(request.page_size, 50)
     span = span_in(request)
@@ -32,9 +33,9 @@ async def list_turns(
     )
     more = heads[size - 1] if len(heads) > size else None
     page, now_us = heads[:size], call.clock.now_us()
-    recalled = await recalled_in(receipts, call.scope, [head.turn_id for head in page])
+    beside = await beside_turns(receipts, critiques, call.scope, [head.turn_id for head in page])
     return pb.ListTurnsResponse(
-        turns=[turn_to_wire(head, now_us, (), recalled) for head in page],
+        turns=[turn_to_wire(head, now_us, (), beside) for head in page],
         next_page_token=token_for(HeadKey(more.started_us, more.turn_id), *query) if more else "",
     )
 

@@ -73,7 +73,7 @@ def thinking_service(
         FinishTurn=Unary(partial(finish_turn, conductor, recorder)),
         GetTurn=Unary(partial(get_turn, log, critiques, observations, receipts, conductor, recorder)),
         WatchTurns=ServerStream(partial(watch_turns, watches, pruning), keeps_times=True),
-        ListTurns=Unary(partial(list_turns, log, receipts)),
+        ListTurns=Unary(partial(list_turns, log, receipts, critiques)),
         ShouldReflect=Unary(partial(should_reflect, sessions, conductor)),
         # What is not on record binds no request_id: nothing of it is kept.
         Reflect=Unary(

@@ -23,9 +23,7 @@ _PAGE = 500
 _CHANGES = numbers_of(AnswerChange, pb.AnswerChange)
 
 
-async def critiques_of(
-    store: Critiques, log: TurnLog, scope: Scope, turn_id: TurnId, *, is_over: bool
-) -> list[pb.TurnCritique]:
+async def critiques_of(store: Critiques, log: TurnLog, scope: Scope, turn_id: TurnId) -> list[pb.TurnCritique]:
     """The turn's critiques, oldest first. Its answers are read only where there is one. Raises StoreUnavailable."""
     kept = [critique_in(record.body) for record in await store.list(scope, turn_id, None, None, _MOST)]
     if not kept:
@@ -33,7 +31,7 @@ async def critiques_of(
     answers = await _answers(log, scope, turn_id)
     wires: list[pb.TurnCritique] = []
     for one in kept:
-        change = answer_change(one, answers, kept, is_over=is_over)
+        change = answer_change(one, answers, kept)
         wire = pb.TurnCritique(
             critique=critique_to_wire(one),
             time=timestamp(one.created_us),

@@ -1,9 +1,13 @@
 """Waits for turns, and converts them to messages."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+import msgspec
+
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.critique.store import Critiques, Verdicts
 from sidemirror_server.rpc.thinking.directives import left_to_wire
 from sidemirror_server.rpc.wire.common import OUTCOMES, TURN_STATES, timestamp
 from sidemirror_server.trace.log import TurnHead, TurnStanding
@@ -31,16 +35,27 @@ async def until(turn: LiveTurn, find: Callable[[], T | None]) -> T:
         listener.close()
 
 
-async def recalled_in(receipts: Receipts, scope: Scope, turn_ids: Sequence[str]) -> Mapping[str, int]:
-    """By turn, how many lessons and recoveries its agent was given because it asked for them; turns without receipts
-    are left out. Raises StoreUnavailable."""
-    found = await receipts.of_turns(scope, turn_ids, _MOST_RECEIPTS)
-    return {turn: sum(len(one.items) for one in of if one.place in RECALLED_IN) for turn, of in found.items()}
+class Beside(msgspec.Struct, frozen=True):
+    """What a turn's head does not have, by turn. `recalled`: how many lessons and recoveries its agent was given
+    because it asked for them."""
+
+    recalled: Mapping[str, int]
+    verdicts: Mapping[str, Verdicts]
 
 
-def turn_to_wire(head: TurnHead, now_us: int, pending_ids: Sequence[str], recalled: Mapping[str, int]) -> pb.Turn:
-    """A turn from its head. `pending_ids`: the directives in progress. `recalled`: of `recalled_in`."""
+async def beside_turns(receipts: Receipts, critiques: Critiques, scope: Scope, turn_ids: Sequence[str]) -> Beside:
+    """What stands beside these turns. Raises StoreUnavailable."""
+    found, verdicts = await asyncio.gather(
+        receipts.of_turns(scope, turn_ids, _MOST_RECEIPTS), critiques.verdicts(scope, turn_ids)
+    )
+    recalled = {turn: sum(len(one.items) for one in of if one.place in RECALLED_IN) for turn, of in found.items()}
+    return Beside(recalled, verdicts)
+
+
+def turn_to_wire(head: TurnHead, now_us: int, pending_ids: Sequence[str], beside: Beside) -> pb.Turn:
+    """A turn from its head. `pending_ids`: the directives in progress. `beside`: of `beside_turns`."""
     body = head_in(head.body)
+    verdicts = beside.verdicts.get(head.turn_id, Verdicts())
     until_us = now_us if head.standing is TurnStanding.OPEN else head.updated_us
     return pb.Turn(
         turn_id=head.turn_id,
@@ -60,8 +75,10 @@ def turn_to_wire(head: TurnHead, now_us: int, pending_ids: Sequence[str], recall
         tool_error_count=body.tool_error_count,
         lesson_count=body.lesson_count,
         is_shadow=body.is_shadow,
-        recalled_count=recalled.get(head.turn_id, 0),
+        recalled_count=beside.recalled.get(head.turn_id, 0),
         nudge_count=body.nudge_count,
         reflection_count=body.reflection_count,
         critique_count=body.critique_count,
+        judged_count=verdicts.judged,
+        revise_count=verdicts.revise,
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 from sidemirror_server.critique.flips import Reported
 from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import Figures
-from sidemirror_server.critique.store import FIRST_CRITIQUE, CritiqueKey, CritiqueRecord, critique_of
+from sidemirror_server.critique.store import FIRST_CRITIQUE, CritiqueKey, CritiqueRecord, Verdicts, critique_of
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.sources import note_sources, refuse_erased
 from sidemirror_server.storage.sql import ids_of, load_statements
@@ -77,6 +77,10 @@ class PostgresCritiques:
     async def reported_models(self, scope: Scope, since_us: int) -> tuple[tuple[str, str], ...]:
         rows = await self._database.fetch(scope, _SQL["reported_models"], since_us)
         return tuple((provider, model) for provider, model in rows)
+
+    async def verdicts(self, scope: Scope, turn_ids: Sequence[str]) -> dict[str, Verdicts]:
+        rows = await self._database.fetch(scope, _SQL["verdicts"], list(turn_ids))
+        return {turn_id: Verdicts(judged, revise) for turn_id, judged, revise in rows}
 
     async def forget(self, serves: Serves, before_us: int, limit: int, but: Sequence[Served] = ()) -> int:
         forgotten = 0

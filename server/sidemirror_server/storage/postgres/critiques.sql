@@ -34,6 +34,13 @@ WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $6 AND turn_id <> ''
 ORDER BY created_us DESC, critique_id DESC
 LIMIT $5
 
+-- name: verdicts
+-- How many critiques turns ($3) have, and how many call for a revision.
+SELECT turn_id, count(*), count(*) FILTER (WHERE revise)
+FROM sidemirror.critiques
+WHERE tenant_id = $1 AND project_id = $2 AND turn_id <> '' AND turn_id = ANY ($3::text[])
+GROUP BY turn_id
+
 -- name: list_of_session
 -- Like `list`, for one session.
 SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us,

@@ -1,5 +1,6 @@
 """Stored critiques in SQLite."""
 
+import json
 import sqlite3
 from collections.abc import Sequence
 from functools import partial
@@ -9,7 +10,7 @@ from typing import Any
 from sidemirror_server.critique.flips import Reported
 from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import Figures
-from sidemirror_server.critique.store import FIRST_CRITIQUE, CritiqueKey, CritiqueRecord, critique_of
+from sidemirror_server.critique.store import FIRST_CRITIQUE, CritiqueKey, CritiqueRecord, Verdicts, critique_of
 from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import left_out, remove_served
@@ -110,6 +111,11 @@ class SqliteCritiques:
                 lambda connection: connection.execute(_SQL["reported_models"], wanted).fetchall()
             )
         )
+
+    async def verdicts(self, scope: Scope, turn_ids: Sequence[str]) -> dict[str, Verdicts]:
+        wanted = {**columns_of(scope), "turn_ids": json.dumps(list(turn_ids))}
+        rows = self._database.read(lambda connection: connection.execute(_SQL["verdicts"], wanted).fetchall())
+        return {turn_id: Verdicts(judged, revise) for turn_id, judged, revise in rows}
 
     async def forget(self, serves: Serves, before_us: int, limit: int, but: Sequence[Served] = ()) -> int:
         forget = partial(remove_served, serves, limit, _SQL["forget"], {"before_us": before_us, **left_out(but)})

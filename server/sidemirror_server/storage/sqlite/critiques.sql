@@ -111,6 +111,14 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND model <> '' AND re
       AND reported_us IS NOT NULL
 ORDER BY provider, model
 
+-- name: verdicts
+-- How many critiques turns have, and how many call for a revision. :turn_ids is a JSON array.
+SELECT turn_id, count(*), sum(revise)
+FROM critiques INDEXED BY critiques_of_turn
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id <> ''
+      AND turn_id IN (SELECT value FROM json_each(:turn_ids))
+GROUP BY turn_id
+
 -- name: forget
 -- Across scopes: removes critiques that were created before a time, oldest first.
 DELETE FROM critiques
