@@ -161,9 +161,12 @@ def test_a_model_that_answers_nobody_fails_though_its_callers_hang_up(
 def test_what_fails_now_is_known_until_it_answers() -> None:
     """By model and purpose; what is not the model's fault changes nothing."""
     talk = Talk()
+    assert talk.questions.answered_us(Purpose.CRITIQUE.value) == 0
     talk.ask(1.0)
+    answered_us = talk.clock.now_us()
     assert talk.questions.outages() == ()
     talk.ask(1.0, FAILED)
+    assert talk.questions.answered_us(Purpose.CRITIQUE.value) == answered_us
     talk.ask(2.0, ModelFailed(ResultStatus.SKIPPED_SPEND, "a cap is reached"))
     talk.ask(1.0, ModelFailed(ResultStatus.REFUSED, "no"))
     (outage,) = talk.questions.outages()

@@ -118,11 +118,14 @@ class _Asked:
         self.silence = ModelSilence(clock)
         # None while it answers.
         self.outage: ModelOutage | None = None
+        # When it answered last; 0 before.
+        self.answered_us = 0
 
     def worked(self, scope: Scope) -> None:
         """It answered."""
         self._told.worked({**whose(scope), **self._named})
         self.outage = None
+        self.answered_us = self._clock.now_us()
 
     def failed(self, scope: Scope, status: str, reason: str) -> None:
         """It did not, or not what was asked for."""
@@ -143,6 +146,10 @@ class Questions:
     def outages(self) -> tuple[ModelOutage, ...]:
         """Each model and purpose whose last question failed, in the order in which they were first asked."""
         return tuple(asked.outage for asked in self._asked.values() if asked.outage is not None)
+
+    def answered_us(self, purpose: str) -> int:
+        """When a model answered a question of this purpose last; 0 before the first answer."""
+        return max((asked.answered_us for (*_, of), asked in self._asked.items() if of.value == purpose), default=0)
 
     @contextlib.contextmanager
     def asked(self, scope: Scope, purpose: Purpose, provider: str, model: str) -> Iterator[None]:
