@@ -4,6 +4,7 @@ model that fails."""
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -21,7 +22,9 @@ from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus
 from tests.conformance.language_model import ask
 from tests.faults.clocks import SetClock
-from tests.models.gateways import PRICE, SCOPE, Scripted, desk
+from tests.faults.stores import Fault, Switch, put_before
+from tests.faults.waiting import until
+from tests.models.gateways import PRICE, SCOPE, Scripted, desk, question
 from tests.models.test_embedding import Embedder
 
 FAILED = ModelFailed(ResultStatus.FAILED_MODEL, "it is dead")
@@ -126,8 +129,14 @@ class Talk:
             if outcome is not None:
                 raise outcome
 
-    def asked(self) -> contextlib.AbstractContextManager[None]:
-        return self.questions.asked(SCOPE, Purpose.CRITIQUE, "test", "m")
+    @contextlib.contextmanager
+    def asked(self) -> Iterator[None]:
+        """A question that is sent at once."""
+        with (
+            self.questions.asked(SCOPE, Purpose.CRITIQUE, "test", "m"),
+            self.questions.sent(Purpose.CRITIQUE, "test", "m"),
+        ):
+            yield
 
 
 def test_a_model_that_answers_nobody_fails_though_its_callers_hang_up(
@@ -152,9 +161,12 @@ def test_a_model_that_answers_nobody_fails_though_its_callers_hang_up(
 def test_what_fails_now_is_known_until_it_answers() -> None:
     """By model and purpose; what is not the model's fault changes nothing."""
     talk = Talk()
+    assert talk.questions.answered_us(Purpose.CRITIQUE.value) == 0
     talk.ask(1.0)
+    answered_us = talk.clock.now_us()
     assert talk.questions.outages() == ()
     talk.ask(1.0, FAILED)
+    assert talk.questions.answered_us(Purpose.CRITIQUE.value) == answered_us
     talk.ask(2.0, ModelFailed(ResultStatus.SKIPPED_SPEND, "a cap is reached"))
     talk.ask(1.0, ModelFailed(ResultStatus.REFUSED, "no"))
     (outage,) = talk.questions.outages()
@@ -207,3 +219,35 @@ def test_questions_that_overlap_wait_from_the_first_one_on(points: InMemoryMetri
     second.__exit__(None, None, None)
     talk.ask(1.0, asyncio.CancelledError())
     assert told(points)["critique", "cancelled"] == 1
+
+
+async def test_a_slow_ledger_is_no_silent_model(
+    points: InMemoryMetricReader, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """No question leaves the sidecar. Seen to fail when the wait for the ledger counts as one for the model."""
+    switch, clock = Switch(), SetClock()
+    async with desk(tmp_path, clock=clock) as on:
+
+        async def hang_up(number: int, begun: Callable[[], int]) -> None:
+            before = begun()
+            asked = asyncio.create_task(on.gateway.ask(SCOPE, question(number), 60.0))
+            await until(lambda: begun() > before)
+            clock.advance(6.0)
+            asked.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await asked
+
+        put_before(on.ledger, switch)
+        switch.turn(Fault.HANGS)
+        for number in range(4):
+            await hang_up(number, lambda: switch.writes)
+        assert on.model.asked == []
+        assert on.gateway.questions.outages() == ()
+        assert "model_failed" not in caplog.text
+        switch.turn(Fault.NONE)
+        on.model.gate.clear()
+        for number in (4, 5):
+            await hang_up(number, lambda: len(on.model.asked))
+        (outage,) = on.gateway.questions.outages()
+    assert outage.status == "unanswered"
+    assert told(points) == {("mid_turn_reflection", "cancelled"): 5, ("mid_turn_reflection", "unanswered"): 1}

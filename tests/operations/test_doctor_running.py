@@ -13,10 +13,11 @@ from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import thinking_pb2
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
-from sidemirror_server.operations import clock_check
+from sidemirror_server.operations import clock_check, doctor
 from sidemirror_server.operations.clock_check import check_clock
 from sidemirror_server.operations.doctor import examine
-from sidemirror_server.operations.finding import Finding
+from sidemirror_server.operations.doctor_report import show
+from sidemirror_server.operations.finding import Examination, Finding
 from sidemirror_server.operations.moments import second
 from sidemirror_server.operations.running_check import check_running
 from sidemirror_server.rpc.sidecar.findings import finding_to_wire, findings_of
@@ -27,6 +28,7 @@ from tests.faults.sidecars import running
 from tests.models.endpoint import CLAUDE, Fault
 from tests.models.talk import talk
 from tests.operations.test_doctor import NOW_US, found, found_now
+from tests.wire.sidecar import sidecar
 
 AT = "127.0.0.1:50051"
 DAY = datetime.datetime.fromtimestamp(NOW_US / 1e6, datetime.UTC).date().isoformat()
@@ -103,7 +105,7 @@ def test_questions_of_today_that_no_model_answered() -> None:
     today = pb.Spend(day=DAY, purpose="dreaming", calls=30, unanswered_calls=2, estimated_usd=0.0125)
     (finding,) = checked(info(spend=[old, today]))
     assert (finding.subject, finding.ok) == ("model", True)
-    assert finding.found == f"{AT}: no model answered 2 calls of today (dreaming), estimated at 0.012500 USD"
+    assert finding.found == f"{AT}: 2 calls of today had no usable answer (dreaming 2 of 30), estimated at 0.012500 USD"
     assert "--ask-models" in finding.advice
     assert checked(info(spend=[old])) == []
 
@@ -114,9 +116,21 @@ def test_a_purpose_whose_questions_of_today_no_model_answered() -> None:
     some = pb.Spend(day=DAY, purpose="dreaming", calls=3, unanswered_calls=1)
     (finding,) = checked(info(spend=[silent, some]))
     assert (finding.subject, finding.ok) == ("model", False)
-    assert finding.found.endswith("(critique, dreaming), estimated at 0.000000 USD; that is 39 of 40 for critique")
+    assert "40 calls of today had no usable answer (critique 39 of 40, dreaming 1 of 3), " in finding.found
     once = pb.Spend(day=DAY, purpose="critique", calls=1, unanswered_calls=1)
     (finding,) = checked(info(spend=[once]))
+    assert not finding.ok
+
+
+def test_a_model_that_answers_again_has_nothing_to_be_changed() -> None:
+    """Whatever its figures of the day. Seen to fail until midnight."""
+    silent = pb.Spend(day=DAY, purpose="critique", calls=40, unanswered_calls=39)
+    answers = pb.ModelInfo(purpose="critique", provider="anthropic", model="m")
+    answers.last_answer_time.FromMicroseconds(NOW_US)
+    (finding,) = checked(info(spend=[silent], models=[answers]))
+    assert finding.ok
+    fails = pb.ModelOutage(purpose="critique", provider="anthropic", model="m", failed_count=1, status="refused")
+    _, finding = checked(info(spend=[silent], models=[answers], model_outages=[fails]))
     assert not finding.ok
 
 
@@ -180,14 +194,81 @@ def test_a_cap_that_prevents_questions_is_named() -> None:
 
 
 def test_who_is_held_back_is_named() -> None:
-    traffic = pb.Traffic(held_back=[pb.Sender(token="agent-d"), pb.Sender(token="agent-e")])
+    traffic = pb.Traffic(message_count=9, held_back=[pb.Sender(token="agent-d"), pb.Sender(token="agent-e")])
     traffic.period.FromMicroseconds(61_400_000)
     traffic.held_back[0].waited.FromMicroseconds(48_250_000)
     (finding,) = checked(info(traffic=traffic))
-    assert (finding.subject, finding.ok) == ("traffic", True)
+    assert (finding.subject, finding.ok) == ("traffic", False)
     assert (
         finding.found == f"{AT}: held back at their share in the last 61 s, by token: agent-d: 48.2 s; agent-e: 0.0 s"
     )
+    assert "raise limits.agent_bytes_per_second" in finding.advice
+    traffic.held_back[0].waited.FromMicroseconds(20_000_000)
+    (finding,) = checked(info(traffic=traffic))
+    assert (finding.ok, finding.advice) == (True, "")
+
+
+def test_who_is_refused_at_a_limit_is_named() -> None:
+    """Seen to fail with "Nothing to change." beside thousands of refused calls."""
+    traffic = pb.Traffic(message_count=9, refused=[pb.Sender(token="agent-d", refused_count=4_670)])
+    traffic.period.FromMicroseconds(61_400_000)
+    (finding,) = checked(info(traffic=traffic))
+    assert (finding.subject, finding.ok) == ("traffic", False)
+    assert finding.found == f"{AT}: refused at a limit in the last 61 s, by token: agent-d: 4,670 calls"
+    assert "`call_refused`" in finding.advice
+
+
+def test_what_a_narrow_token_is_not_told_is_not_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    """Seen to fail with "Nothing to change.", and nothing else."""
+    told = info(traffic=pb.Traffic())
+    (finding,) = checked(told)
+    assert (finding.subject, finding.ok) == ("access", True)
+    assert "refused callers" in finding.not_asked
+    show(Examination(True, (), (finding,)))
+    out = capsys.readouterr().out
+    assert out.startswith(f"??   access: {AT}: ")
+    assert "Nothing to change in what was asked." in out
+    told.traffic.message_count = 0
+    assert checked(told) == []
+
+
+def test_the_cause_is_before_the_symptom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And it says how much room is wanted. Seen to fail with "did not answer last" first."""
+    monkeypatch.setattr(doctor, "_LITTLE_ROOM_BYTES", 1 << 62)
+    (room,) = [one for one in found(tmp_path).findings if not one.ok]
+    assert room.found.endswith(f" MiB are free for {tmp_path / 'data'}, {1 << 42} MiB are wanted")
+    (symptom,) = checked(info(stores=[pb.StoreInfo(kind="sqlite")]))
+    assert doctor.as_one([symptom, room]) == [room, symptom]
+
+
+def test_the_folder_of_a_forwarded_sidecar_is_not_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the address is named, as on another machine. Seen to fail as one to change."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+    with sidecar(tmp_path / "there", settings={}) as server:
+        at = f"127.0.0.1:{server.port}"
+        asked = examine({"address": at}, SystemClock(), {})
+        named = examine({"address": at, "data_dir": str(tmp_path / "data")}, SystemClock(), {})
+    assert [one for one in asked.findings if not one.ok] == []
+    assert any("keeps its records in another folder" in one.found for one in asked.findings)
+    (finding,) = [one for one in named.findings if not one.ok]
+    assert "keeps its records in another folder" in finding.found
+
+
+def test_a_disk_that_stalls_is_named() -> None:
+    """The sidecar knows it, and whoever times the disk between two stalls does not."""
+    stalls = pb.StoreInfo(kind="sqlite", available=True)
+    stalls.slowest_commit.FromMicroseconds(2_450_000)
+    told = info()
+    del told.stores[:]
+    told.stores.append(stalls)
+    (finding,) = checked(told)
+    assert (finding.subject, finding.ok) == ("store", False)
+    assert (
+        finding.found
+        == f"the sidecar at {AT} says that its sqlite store is slow: a commit of the last minute took 2.5 s"
+    )
+    assert "iostat -x" in finding.advice
 
 
 def test_whose_calls_are_refused_is_named() -> None:
@@ -203,7 +284,7 @@ def test_whose_calls_are_refused_is_named() -> None:
     assert len(rest) == 7
     assert (first.subject, first.ok) == ("access", False)
     assert first.found == (
-        f"{AT}: the token is not known, sha256:1a2b3c4d: 7 calls from unix:, the last one at 2027-01-15 08:00 UTC"
+        f"{AT}: the token is not known, sha256:1a2b3c4d: 7 calls from unix:, the last one at 2027-01-15 08:00:00 UTC"
     )
     assert first.advice.startswith("find out whose it is first: ")
     assert "sidemirror fingerprint FILE" in first.advice
@@ -357,7 +438,7 @@ def test_it_says_what_the_clock_says(state: int, said: str, monkeypatch: pytest.
         adjtimex: Callable[[object], int] = staticmethod(lambda _: state)
 
     monkeypatch.setattr(clock_check, "CDLL", lambda _: Libc)
-    assert check_clock(0, NOW_US).found == f"it is 2027-01-15 08:00 UTC by this machine's clock{said}"
+    assert check_clock(0, NOW_US).found == f"it is 2027-01-15 08:00:00 UTC by this machine's clock{said}"
 
 
 def test_where_the_system_does_not_say_it(monkeypatch: pytest.MonkeyPatch) -> None:

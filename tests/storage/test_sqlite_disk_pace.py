@@ -56,6 +56,23 @@ def test_a_few_slow_commits_are_no_slow_disk(caplog: pytest.LogCaptureFixture) -
     assert told(caplog) == []
 
 
+def test_the_slowest_commit_is_known_while_the_disk_is_slow() -> None:
+    """For a minute after it, and at once for a stall. Seen to fail when a stall waits for its ten seconds."""
+    clock = SetClock()
+    pace = DiskPace(clock)
+    commits(pace, clock, 20, 0.002)
+    assert pace.slowest_s() == 0.0
+    commits(pace, clock, 1, 0.002)
+    pace.took(2.5)
+    assert pace.slowest_s() == 2.5
+    commits(pace, clock, 50, 0.002)
+    assert pace.slowest_s() == 2.5
+    commits(pace, clock, 30, 0.002)
+    assert pace.slowest_s() == 0.0
+    commits(pace, clock, 20, 0.3)
+    assert pace.slowest_s() == 0.3
+
+
 async def test_the_writer_counts_its_commits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -64,4 +81,5 @@ async def test_the_writer_counts_its_commits(
     monkeypatch.setattr(disk_pace, "_STALL_S", 0.0)
     async with small_store(tmp_path) as database:
         await database.write(insert(1))
+        assert database.slowest_commit_s() > 0.0
     assert ("disk_slow", "WARNING") in told(caplog)

@@ -77,6 +77,15 @@ def test_a_loud_one_is_found_among_any_number_in_little_memory() -> None:
     assert sent - 10 <= account.counts[LOUD] <= sent
 
 
+def test_who_is_refused_is_told_the_most_frequent_first() -> None:
+    loop = Loop()
+    for token in ("some", "loud", "loud"):
+        loop.traffic.refused(token)
+    assert loop.traffic.told().refused == (("loud", 2), ("some", 1))
+    loop.clock.advance(600.0)
+    assert loop.traffic.told().refused == ()
+
+
 def test_who_waits_for_its_share_is_told_the_longest_first() -> None:
     """Seen to fail when the present period alone is told."""
     loop = Loop()

@@ -128,6 +128,31 @@ def test_each_tenant_that_is_tried_is_a_line(guarded: SidecarThread, caplog: pyt
     ]
 
 
+def test_a_token_that_is_good_again_is_not_told(
+    guarded: SidecarThread, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of the same host, and what was refused meanwhile is told of others still. Seen to fail for ten minutes."""
+    access = tmp_path / "access.json"
+    refuse(guarded.address, EXPIRED, 2)
+    refuse(guarded.address, UNKNOWN, 1)
+    assert len(refused_callers(guarded, EVERYWHERE, "acme")) == 2
+    write_access(access, [*ENTRIES[:2], entry("old", EXPIRED), ENTRIES[3]])
+    until_seen(lambda: len(lines(caplog, "access_file_changed")) == 1)
+    refused_callers(guarded, EXPIRED, "old")
+    assert [one.token for one in refused_callers(guarded, EVERYWHERE, "acme")] == [""]
+    write_access(access, [*ENTRIES, entry("new", UNKNOWN, ("new", "*"))])
+    until_seen(lambda: len(lines(caplog, "access_file_changed")) == 2)
+    refused_callers(guarded, UNKNOWN, "new")
+    refuse(guarded.address, EXPIRED, 1)
+    assert [one.call_count for one in refused_callers(guarded, EVERYWHERE, "acme")] == [3]
+
+
+def test_doctor_without_a_token_is_no_stranger(guarded: SidecarThread, tmp_path: Path) -> None:
+    """It looks whether it needs one. Seen to fail as the first line of the next doctor."""
+    found_now(tmp_path, address=guarded.address, access_file=str(tmp_path / "access.json"))
+    assert refused_callers(guarded, EVERYWHERE, "acme") == []
+
+
 def test_doctor_names_them(guarded: SidecarThread, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To whoever asks with a token that is good for every tenant."""
     refuse(guarded.address, UNKNOWN, 3)

@@ -62,3 +62,21 @@ def test_the_answer_has_the_servers_time(guarded: SidecarThread) -> None:
         request = sidecar_pb2.GetServerInfoRequest(tenant_id="acme")
         info = SidecarServiceStub(channel).GetServerInfo(request, timeout=PATIENCE_S, metadata=bearer(ACME))
     assert abs(info.server_time.ToMicroseconds() - SystemClock().now_us()) < 60_000_000
+
+
+def test_whose_calls_are_refused_at_a_limit_is_told(tmp_path: Path) -> None:
+    """To whoever may see every tenant. Seen to fail when nothing counts them."""
+    entries = [entry("acme", ACME), entry("platform", EVERYWHERE, ("*", "*"))]
+    access = str(write_access(tmp_path / "access.json", entries))
+    limits = {"access_file": access, "limits__requests_per_second": "1"}
+    with sidecar(tmp_path, settings=limits) as server, grpc.insecure_channel(server.address) as channel:
+        refused = 0
+        for _ in range(20):
+            try:
+                traffic(channel, ACME, "acme")
+            except grpc.RpcError as error:
+                assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+                refused += 1
+        told = traffic(channel, EVERYWHERE, "another").refused
+    assert refused
+    assert [(one.token, one.refused_count) for one in told] == [("acme", refused)]

@@ -160,7 +160,10 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         erasures=SqliteErasures(database),
         policies=SqlitePolicies(database),
         facts=(
-            StoreFacts("sqlite", "everything", lambda: database.lost() or durability, database.answers, database.lost),
+            StoreFacts(
+                *("sqlite", "everything", lambda: database.lost() or durability, database.answers, database.lost),
+                database.slowest_commit_s,
+            ),
         ),
         is_shared=False,
         changed=asyncio.Event(),

@@ -116,7 +116,8 @@ class PaidEmbedder:
         actual: Amount | None = None
         sent = sum(len(text.encode()) for text in texts)
         try:
-            made = await self._embedder.embed(texts, deadline_s)
+            with self._questions.sent(Purpose.MEMORY_EMBEDDING, self._embedder.provider, self._embedder.name):
+                made = await self._embedder.embed(texts, deadline_s)
             took = believed(made.input_tokens, sent, estimate(sent), most_tokens(texts))
             actual = self._prices.of(Usage("", "", input_tokens=took))
             return made

@@ -282,9 +282,10 @@ class Gateway:
             if left_s <= 0:
                 actual = Amount()
                 raise ModelFailed(ResultStatus.SKIPPED_DEADLINE, "no time was left to answer")
-            with model_call(call.provider.model, call.ask) as told:
+            model = call.provider.model
+            with self.questions.sent(purpose, model.provider, model.name), model_call(model, call.ask) as told:
                 async with asyncio.timeout(left_s):
-                    completion = await call.provider.model.complete(call.ask, left_s)
+                    completion = await model.complete(call.ask, left_s)
                 told.took(completion.usage, ResultStatus.OK)
             usage = _credible(call, completion)
             actual = call.prices.of(usage)

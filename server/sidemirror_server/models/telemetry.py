@@ -118,11 +118,14 @@ class _Asked:
         self.silence = ModelSilence(clock)
         # None while it answers.
         self.outage: ModelOutage | None = None
+        # When it answered last; 0 before.
+        self.answered_us = 0
 
     def worked(self, scope: Scope) -> None:
         """It answered."""
         self._told.worked({**whose(scope), **self._named})
         self.outage = None
+        self.answered_us = self._clock.now_us()
 
     def failed(self, scope: Scope, status: str, reason: str) -> None:
         """It did not, or not what was asked for."""
@@ -144,22 +147,21 @@ class Questions:
         """Each model and purpose whose last question failed, in the order in which they were first asked."""
         return tuple(asked.outage for asked in self._asked.values() if asked.outage is not None)
 
+    def answered_us(self, purpose: str) -> int:
+        """When a model answered a question of this purpose last; 0 before the first answer."""
+        return max((asked.answered_us for (*_, of), asked in self._asked.items() if of.value == purpose), default=0)
+
     @contextlib.contextmanager
     def asked(self, scope: Scope, purpose: Purpose, provider: str, model: str) -> Iterator[None]:
         """Around one question with all its attempts, of the model by this name."""
         began_s, status = self._clock.monotonic_s(), "defect"
-        asked = self._asked.get((provider, model, purpose))
-        if asked is None:
-            asked = self._asked[provider, model, purpose] = _Asked(purpose, provider, model, self._clock)
-        asked.silence.asked()
-        answered = False
+        asked = self._of(purpose, provider, model)
         try:
             yield
-            status, answered = ResultStatus.OK.value, True
+            status = ResultStatus.OK.value
             asked.worked(scope)
         except ModelFailed as failure:
-            # Also a refusal, and what cannot be read, is an answer.
-            status, answered = failure.status.value, failure.status in _ANSWERS
+            status = failure.status.value
             if failure.status in _MODELS_FAULT:
                 asked.failed(scope, status, failure.detail)
             raise
@@ -167,8 +169,30 @@ class Questions:
             status = _CANCELLED
             raise
         finally:
-            if asked.silence.ended(answered=answered) and status == _CANCELLED:
+            if status == _CANCELLED and asked.silence.lasts():
                 status = UNANSWERED
                 asked.failed(scope, status, f"its callers hung up: no answer in {SILENT_S:.0f} s of waiting and more")
             attributes = {"purpose": purpose.value, "provider": provider, "status": status}
             MODEL_DURATION.record(self._clock.monotonic_s() - began_s, attributes)
+
+    @contextlib.contextmanager
+    def sent(self, purpose: Purpose, provider: str, model: str) -> Iterator[None]:
+        """Around one call of the model. Silence is counted here: a question also waits for a slot and the ledger."""
+        silence = self._of(purpose, provider, model).silence
+        silence.sent()
+        answered = False
+        try:
+            yield
+            answered = True
+        except ModelFailed as failure:
+            # Also a refusal, and what cannot be read, is an answer.
+            answered = failure.status in _ANSWERS
+            raise
+        finally:
+            silence.ended(answered=answered)
+
+    def _of(self, purpose: Purpose, provider: str, model: str) -> _Asked:
+        asked = self._asked.get((provider, model, purpose))
+        if asked is None:
+            asked = self._asked[provider, model, purpose] = _Asked(purpose, provider, model, self._clock)
+        return asked

@@ -15,6 +15,7 @@ from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
 from sidemirror_server.operations.finding import Finding
 from sidemirror_server.operations.target import open_channel
+from sidemirror_server.rpc.boundary.identity import PROBE
 from sidemirror_server.rpc.listening.addresses import (
     LONGEST_SOCKET_PATH,
     UNIX,
@@ -174,11 +175,11 @@ def _asked(stub: pb_grpc.SidecarServiceStub) -> tuple[pb.GetServerInfoResponse, 
     """What a sidecar tells of itself, and whether it had to be asked again. Raises grpc.RpcError."""
     first_s, second_s = _ANSWERS_S
     try:
-        return stub.GetServerInfo(_WITH_FINDINGS, timeout=first_s), False
+        return stub.GetServerInfo(_WITH_FINDINGS, timeout=first_s, metadata=PROBE), False
     except grpc.RpcError as error:
         if error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
             raise
-    return stub.GetServerInfo(_WITH_FINDINGS, timeout=second_s), True
+    return stub.GetServerInfo(_WITH_FINDINGS, timeout=second_s, metadata=PROBE), True
 
 
 def _silent(found: str, advice: str = _LEAVE) -> AddressAnswer:

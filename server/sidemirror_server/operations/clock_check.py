@@ -4,7 +4,7 @@ says, and what speaks against it."""
 from ctypes import CDLL, create_string_buffer
 
 from sidemirror_server.operations.finding import Finding
-from sidemirror_server.operations.moments import minute
+from sidemirror_server.operations.moments import second
 
 SUBJECT = "clock"
 # 2026-01-01T00:00:00Z: an earlier clock is wrong, because this release is younger.
@@ -25,7 +25,7 @@ def check_clock(newest_us: int, now_us: int) -> Finding:
         found = f"the newest record is {ahead_us / 1e6:,.0f} s ahead of the clock"
         return Finding(SUBJECT, ok=False, found=found, advice="set the machine's clock, and keep it in step")
     unkept = ", and nothing keeps it in step (NTP)" if is_in_step() is False else ""
-    return Finding(SUBJECT, ok=True, found=f"it is {minute(now_us)} by this machine's clock{unkept}")
+    return Finding(SUBJECT, ok=True, found=f"it is {second(now_us)} by this machine's clock{unkept}")
 
 
 def is_in_step() -> bool | None:

@@ -70,7 +70,7 @@ def examine(
         settings = tuple(sources(loaded, flags, environment))
         findings.extend(_idle(*idle) for idle in without_effect(loaded, flags, environment))
         found = answers(loaded)
-        findings.extend(_places(loaded, clock, found))
+        findings.extend(_places(loaded, clock, found, means_folder=_means_folder(settings)))
         findings.extend(check_entrance(loaded, clock))
         findings.extend(check_choices(loaded, clock, environment))
         if ask_models:
@@ -117,9 +117,20 @@ def _idle(name: str, why: str) -> Finding:
     return Finding("settings", ok=False, found=f"{name} does nothing {why}", advice=advice)
 
 
-def _places(settings: Settings, clock: Clock, found: list[AskedAddress]) -> Iterable[Finding]:
+def _means_folder(settings: tuple[Source, ...]) -> bool:
+    """Whether the folder is that of the sidecar at the address: not where the address alone is given, as of a port that
+    is forwarded from another machine."""
+    given = {one.name: one.source for one in settings}
+    return given["data_dir"] != "default" or given["address"] != "flag"
+
+
+def _places(settings: Settings, clock: Clock, found: list[AskedAddress], *, means_folder: bool) -> Iterable[Finding]:
     told = [one for at in found if at.info for one in check_running(at.info, at.address, clock.now_us(), at.took_us)]
-    told += _shared(settings, clock, found) if settings.database_url else _embedded(settings, clock, found)
+    told += (
+        _shared(settings, clock, found)
+        if settings.database_url
+        else _embedded(settings, clock, found, means_folder=means_folder)
+    )
     told = as_one(told)
     yield from (one for one in told if not _is_satisfied_clock(one))
     if all(one.ok for one in told if one.subject == CLOCK):
@@ -131,7 +142,8 @@ def _places(settings: Settings, clock: Clock, found: list[AskedAddress]) -> Iter
 
 def as_one(told: list[Finding]) -> list[Finding]:
     """The findings with what a sidecar says of its Postgres in the line of the same cause, where this command found
-    that it does not answer."""
+    that it does not answer; what it says of another store comes after the causes."""
+    told = sorted(told, key=lambda one: one.found.endswith(" store did not answer last"))
     own = next((one for one in told if one.found.startswith(f"{_POSTGRES} ") and not one.ok), None)
     says = [one for one in told if one.found.endswith("its postgres store did not answer last")]
     if own is None or not says:
@@ -209,7 +221,7 @@ def _shared_advice(problem: str) -> str:
     return problem.rpartition(": ")[2] if ": " in problem else "look into the server's log"
 
 
-def _embedded(settings: Settings, clock: Clock, found: list[AskedAddress]) -> Iterable[Finding]:
+def _embedded(settings: Settings, clock: Clock, found: list[AskedAddress], *, means_folder: bool) -> Iterable[Finding]:
     """Findings about the embedded store, the addresses and the clock."""
     store = examine_store(settings)
     yield from (Finding("store", ok=False, found=problem, advice=_store_advice(problem)) for problem in store.problems)
@@ -220,10 +232,12 @@ def _embedded(settings: Settings, clock: Clock, found: list[AskedAddress]) -> It
         ok=True,
         found=f"{store.folder} on {store.file_system or 'an unknown file system'}: {size}, schema {applied} of {known}",
     )
-    room = Finding("store", ok=True, found=f"{store.free_bytes / _MIB:,.0f} MiB are free for {store.folder}")
+    free = f"{store.free_bytes / _MIB:,.0f} MiB are free for {store.folder}"
     if store.free_bytes < _LITTLE_ROOM_BYTES:
-        room = msgspec.structs.replace(room, ok=False, advice="make room, or choose another data_dir")
-    yield room
+        wanted = f"{_LITTLE_ROOM_BYTES // _MIB} MiB are wanted"
+        yield Finding("store", ok=False, found=f"{free}, {wanted}", advice="make room, or choose another data_dir")
+    else:
+        yield Finding("store", ok=True, found=free)
     if store.write_s is not None and store.is_slow:
         found_slow = f"the disk takes {store.write_s * 1000:,.0f} ms to keep 4 KiB"
         advice = "see what else writes to it (iostat -x), and whether it is a network disk; or choose another data_dir"
@@ -236,7 +250,7 @@ def _embedded(settings: Settings, clock: Clock, found: list[AskedAddress]) -> It
         yield Finding("store", ok=True, found=told, advice="chmod o-w that folder, or choose another data_dir")
     yield from (at.state for at in found)
     if not any(told.lost for at in found if at.info for told in at.info.stores):  # else that is said already
-        yield _holder(store.held_by, found, listens(store.held_by, settings))
+        yield _holder(store.held_by, found, listens(store.held_by, settings), means_folder=means_folder)
     yield check_clock(store.newest_us, clock.now_us())
 
 
@@ -256,9 +270,9 @@ def _store_advice(problem: str) -> str:
     return "choose another data_dir"
 
 
-def _holder(held_by: str, found: list[AskedAddress], its_address: bool | None) -> Finding:
+def _holder(held_by: str, found: list[AskedAddress], its_address: bool | None, *, means_folder: bool) -> Finding:
     """Compares the process that locks the folder with the sidecar at the address. `its_address`: whether that process
-    listens there; None if unknown."""
+    listens there; None if unknown. `means_folder`: whether they should be the same."""
     served = [at.state.served for at in found]
     if held_by and any(at.state.is_silent for at in found) and its_address is not False:
         who = "is what listens there" if its_address else "is most likely what listens there"
@@ -281,7 +295,7 @@ def _holder(held_by: str, found: list[AskedAddress], its_address: bool | None) -
     if any(served) and not held_by:
         return Finding(
             "store",
-            ok=False,
+            ok=not means_folder,
             found="a sidemirror answers at the address, and it keeps its records in another folder",
             advice="choose another address, or that server's data_dir; over a forwarded port it is as it should be; if "
             "this folder was moved or replaced while it served (`store_files_lost` in its log), put it back",

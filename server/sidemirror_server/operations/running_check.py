@@ -4,12 +4,16 @@ from collections.abc import Iterator
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror_server.operations.finding import Finding
-from sidemirror_server.operations.moments import minute, second
+from sidemirror_server.operations.moments import second
 from sidemirror_server.operations.shown import plain
 from sidemirror_server.rpc.sidecar.findings import findings_of
 
 # How far two clocks may differ. Synchronised ones differ by less. The console has it too: `console/src/now.tsx`.
 _DIFFER_US = 5_000_000
+_NOT_TOLD = (
+    "refused callers, agents held back or refused, other tenants' caps and traffic (the token is not good for them)"
+)
+_ASK_WITH = "set SIDEMIRROR_TOKEN_FILE to a file with a token that is good for every tenant (`*`)"
 
 
 def check_running(info: pb.GetServerInfoResponse, address: str, now_us: int, took_us: int = 0) -> Iterator[Finding]:
@@ -17,8 +21,11 @@ def check_running(info: pb.GetServerInfoResponse, address: str, now_us: int, too
     how long the answer took."""
     yield from _clock(info, address, now_us, took_us)
     for one in findings_of(info, address):
-        last = f", the last one at {minute(one.last_us)}" if one.last_us else ""
+        last = f", the last one at {second(one.last_us)}" if one.last_us else ""
         yield Finding(one.subject, ok=one.ok, found=plain(f"{one.found}{last}"), advice=one.advice)
+    if info.HasField("traffic") and not info.traffic.HasField("message_count"):
+        found = f"{address}: the token is not good for every tenant, and is told of its own alone"
+        yield Finding("access", ok=True, found=found, advice=_ASK_WITH, not_asked=_NOT_TOLD)
 
 
 def _clock(info: pb.GetServerInfoResponse, address: str, now_us: int, took_us: int) -> Iterator[Finding]:

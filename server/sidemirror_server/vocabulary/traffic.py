@@ -5,7 +5,7 @@ The boundary counts calls and messages of streams, the conductor counts events. 
 
 import logging
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -14,6 +14,7 @@ from sidemirror_server.vocabulary.outage import Outage
 from sidemirror_server.vocabulary.scope import Scope
 
 _log = logging.getLogger(__name__)
+_Figure = TypeVar("_Figure", int, float)
 
 # What is told is of this time at least, and of twice as much at most. Chosen here: a loud agent is loud for minutes,
 # and one that has ended is soon left out.
@@ -47,13 +48,15 @@ class Sender(NamedTuple):
 class TrafficTold(msgspec.Struct, frozen=True):
     """What was sent in the last `period_s` seconds: all `messages`, and who sent, the most frequent sender first:
     `callers` of calls and messages of streams, `sessions` of events. `held_back`: the tokens whose calls and messages
-    waited for their share, with the sum of these waits in seconds, the longest first."""
+    waited for their share, with the sum of these waits in seconds, the longest first. `refused`: the tokens whose calls
+    were refused at a limit, with their number, the most first."""
 
     period_s: float
     messages: int
     callers: tuple[tuple[Sender, int], ...]
     sessions: tuple[tuple[Sender, int], ...]
     held_back: tuple[tuple[str, float], ...] = ()
+    refused: tuple[tuple[str, int], ...] = ()
 
 
 class Busiest:
@@ -85,6 +88,7 @@ class _Period:
         self.sessions = Busiest()
         # By token: as many as the access file has names.
         self.waited_s: dict[str, float] = {}
+        self.refused: dict[str, int] = {}
 
 
 class Traffic:
@@ -123,6 +127,11 @@ class Traffic:
         waits_s = self._period.waited_s
         waits_s[token] = waits_s.get(token, 0.0) + seconds
 
+    def refused(self, token: str) -> None:
+        """Counts a call of this token that was refused at a limit."""
+        refused = self._period.refused
+        refused[token] = refused.get(token, 0) + 1
+
     def busy_ratio(self) -> float:
         """For which part of the time the loop computed or waited for a CPU when it was looked at last, 0 to 1; 0
         after a silence. Any thread may call it."""
@@ -136,7 +145,7 @@ class Traffic:
         if not periods:
             return 0
         least_s = HELD_BACK * max(_SHORTEST_S, now_s - periods[0].began_s)
-        return sum(seconds >= least_s for _, seconds in _longest([dict(one.waited_s) for one in periods]))
+        return sum(seconds >= least_s for _, seconds in _largest([dict(one.waited_s) for one in periods]))
 
     def told(self) -> TrafficTold:
         """The account of the present period and of the one before."""
@@ -148,7 +157,8 @@ class Traffic:
             sum(one.messages for one in periods),
             _most([one.callers for one in periods]),
             _most([one.sessions for one in periods]),
-            _longest([one.waited_s for one in periods]),
+            _largest([one.waited_s for one in periods]),
+            _largest([one.refused for one in periods]),
         )
 
     def _turn(self, now_s: float) -> None:
@@ -194,12 +204,13 @@ def _most(accounts: list[Busiest]) -> tuple[tuple[Sender, int], ...]:
     return tuple(sorted(counts.items(), key=lambda one: -one[1]))
 
 
-def _longest(waits: list[dict[str, float]]) -> tuple[tuple[str, float], ...]:
-    waited_s: dict[str, float] = {}
-    for account in waits:
-        for token, seconds in account.items():
-            waited_s[token] = waited_s.get(token, 0.0) + seconds
-    return tuple(sorted(waited_s.items(), key=lambda one: -one[1]))
+def _largest(accounts: list[dict[str, _Figure]]) -> tuple[tuple[str, _Figure], ...]:
+    """The sums by token, the largest first."""
+    sums: dict[str, _Figure] = {}
+    for account in accounts:
+        for token, figure in account.items():
+            sums[token] = sums[token] + figure if token in sums else figure
+    return tuple(sorted(sums.items(), key=lambda one: -one[1]))
 
 
 def _named(sender: Sender, count: int) -> dict[str, str | int]:

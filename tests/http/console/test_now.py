@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from sidemirror.v1 import sidecar_pb2 as pb
@@ -51,7 +52,7 @@ def refused() -> pb.RefusedCaller:
 
 
 def traffic(**senders: Any) -> pb.Traffic:
-    made = pb.Traffic(**senders)
+    made = pb.Traffic(message_count=9, **senders)
     made.period.FromSeconds(61)
     return made
 
@@ -72,6 +73,8 @@ FOUND: dict[str, dict[str, Any]] = {
     "cap": {"spend_caps": [HALF_USED]},
     "others": {"refusing_caps": [HALF_USED]},
     "refused": {"refused_callers": [refused()]},
+    "stalls": {"stores": [pb.StoreInfo(kind="sqlite", available=True, slowest_commit=Duration(seconds=2))]},
+    "limited": {"traffic": traffic(refused=[pb.Sender(token="agent-d", refused_count=7)])},
     "held": {"traffic": traffic(held_back=[pb.Sender(token="agent-d")])},
     "senders": {"traffic": traffic(callers=[pb.Sender(tenant_id="acme", project_id="shop", sent_count=9)])},
 }

@@ -662,7 +662,7 @@ func (x *Finding) GetLastTime() *timestamppb.Timestamp {
 }
 
 // A caller without a good token, or whose token is not good for what it asks for. It is left out once it has been silent
-// for 10 minutes.
+// for 10 minutes, or a later call with its token was good.
 type RefusedCaller struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Where its calls come from, without the port: `ipv4:10.0.0.7`, or `unix:` and the path of a socket.
@@ -798,7 +798,10 @@ type Traffic struct {
 	Sessions []*Sender `protobuf:"bytes,4,rep,name=sessions,proto3" json:"sessions,omitempty"`
 	// Whose calls and messages waited for their share (`agent_bytes_per_second`), by token: at most 10, who waited longest
 	// first. Empty unless the caller's token covers every tenant.
-	HeldBack      []*Sender `protobuf:"bytes,5,rep,name=held_back,json=heldBack,proto3" json:"held_back,omitempty"`
+	HeldBack []*Sender `protobuf:"bytes,5,rep,name=held_back,json=heldBack,proto3" json:"held_back,omitempty"`
+	// Whose calls were refused at a limit of all or of one agent (LIMIT_REACHED with a `RetryInfo`), by token: at most 10,
+	// the one with the most refused calls first. Empty unless the caller's token covers every tenant.
+	Refused       []*Sender `protobuf:"bytes,6,rep,name=refused,proto3" json:"refused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -868,22 +871,31 @@ func (x *Traffic) GetHeldBack() []*Sender {
 	return nil
 }
 
+func (x *Traffic) GetRefused() []*Sender {
+	if x != nil {
+		return x.Refused
+	}
+	return nil
+}
+
 // One sender.
 type Sender struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name of the token that the calls carried; empty where calls carry none that names their caller, and in
 	// `Traffic.sessions`.
 	Token string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
-	// The tenant; empty in `Traffic.held_back`.
+	// The tenant; empty in `Traffic.held_back` and `Traffic.refused`.
 	TenantId string `protobuf:"bytes,2,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The project; empty in `Traffic.held_back`.
+	// The project; empty in `Traffic.held_back` and `Traffic.refused`.
 	ProjectId string `protobuf:"bytes,3,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The session; set in `Traffic.sessions` alone.
 	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// How many calls and messages of streams it sent; in `Traffic.sessions`, how many events.
 	SentCount int64 `protobuf:"varint,5,opt,name=sent_count,json=sentCount,proto3" json:"sent_count,omitempty"`
 	// For how long its calls and messages waited in sum; set in `Traffic.held_back` alone.
-	Waited        *durationpb.Duration `protobuf:"bytes,6,opt,name=waited,proto3" json:"waited,omitempty"`
+	Waited *durationpb.Duration `protobuf:"bytes,6,opt,name=waited,proto3" json:"waited,omitempty"`
+	// How many of its calls were refused; set in `Traffic.refused` alone.
+	RefusedCount  int64 `protobuf:"varint,7,opt,name=refused_count,json=refusedCount,proto3" json:"refused_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -958,6 +970,13 @@ func (x *Sender) GetWaited() *durationpb.Duration {
 		return x.Waited
 	}
 	return nil
+}
+
+func (x *Sender) GetRefusedCount() int64 {
+	if x != nil {
+		return x.RefusedCount
+	}
+	return 0
 }
 
 // One change of what a project's agents are told: of the mode, or of the advice that a policy turns off.
@@ -1122,7 +1141,10 @@ type StoreInfo struct {
 	Available bool `protobuf:"varint,4,opt,name=available,proto3" json:"available,omitempty"`
 	// Why only a restart helps, for people: somebody has removed or replaced the store's files. Empty while nothing is
 	// lost.
-	Lost          string `protobuf:"bytes,5,opt,name=lost,proto3" json:"lost,omitempty"`
+	Lost string `protobuf:"bytes,5,opt,name=lost,proto3" json:"lost,omitempty"`
+	// The longest commit of the last minute, where the sidecar's embedded store is slow (`disk_slow` in its log). Absent
+	// while it is not, and for other stores.
+	SlowestCommit *durationpb.Duration `protobuf:"bytes,6,opt,name=slowest_commit,json=slowestCommit,proto3" json:"slowest_commit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1190,6 +1212,13 @@ func (x *StoreInfo) GetLost() string {
 		return x.Lost
 	}
 	return ""
+}
+
+func (x *StoreInfo) GetSlowestCommit() *durationpb.Duration {
+	if x != nil {
+		return x.SlowestCommit
+	}
+	return nil
 }
 
 // The difference between this machine's clock and the store's. Sidecars that share a store use its clock.
@@ -1262,9 +1291,11 @@ type ModelInfo struct {
 	Available bool `protobuf:"varint,4,opt,name=available,proto3" json:"available,omitempty"`
 	// Whether no price of the model is known, neither from the settings nor from the price list. Its answers are then
 	// counted at the dearest known price, and calls without an answer by their tokens alone.
-	PriceUnknown  bool `protobuf:"varint,5,opt,name=price_unknown,json=priceUnknown,proto3" json:"price_unknown,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	PriceUnknown bool `protobuf:"varint,5,opt,name=price_unknown,json=priceUnknown,proto3" json:"price_unknown,omitempty"`
+	// When it answered a question of this purpose last, of any tenant. Kept in memory: absent after a start.
+	LastAnswerTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=last_answer_time,json=lastAnswerTime,proto3" json:"last_answer_time,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ModelInfo) Reset() {
@@ -1330,6 +1361,13 @@ func (x *ModelInfo) GetPriceUnknown() bool {
 		return x.PriceUnknown
 	}
 	return false
+}
+
+func (x *ModelInfo) GetLastAnswerTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastAnswerTime
+	}
+	return nil
 }
 
 // Questions of one purpose that a model failed one after the other, of any tenant, since it answered last.
@@ -2915,14 +2953,15 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"call_count\x18\a \x01(\x03R\tcallCount\x129\n" +
 	"\n" +
 	"first_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tfirstTime\x127\n" +
-	"\tlast_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\"\x90\x02\n" +
+	"\tlast_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\"\xc1\x02\n" +
 	"\aTraffic\x121\n" +
 	"\x06period\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x06period\x12(\n" +
 	"\rmessage_count\x18\x02 \x01(\x03H\x00R\fmessageCount\x88\x01\x01\x12/\n" +
 	"\acallers\x18\x03 \x03(\v2\x15.sidemirror.v1.SenderR\acallers\x121\n" +
 	"\bsessions\x18\x04 \x03(\v2\x15.sidemirror.v1.SenderR\bsessions\x122\n" +
-	"\theld_back\x18\x05 \x03(\v2\x15.sidemirror.v1.SenderR\bheldBackB\x10\n" +
-	"\x0e_message_count\"\xcb\x01\n" +
+	"\theld_back\x18\x05 \x03(\v2\x15.sidemirror.v1.SenderR\bheldBack\x12/\n" +
+	"\arefused\x18\x06 \x03(\v2\x15.sidemirror.v1.SenderR\arefusedB\x10\n" +
+	"\x0e_message_count\"\xf0\x01\n" +
 	"\x06Sender\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1b\n" +
 	"\ttenant_id\x18\x02 \x01(\tR\btenantId\x12\x1d\n" +
@@ -2932,7 +2971,8 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"session_id\x18\x04 \x01(\tR\tsessionId\x12\x1d\n" +
 	"\n" +
 	"sent_count\x18\x05 \x01(\x03R\tsentCount\x121\n" +
-	"\x06waited\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x06waited\"\x8b\x02\n" +
+	"\x06waited\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x06waited\x12#\n" +
+	"\rrefused_count\x18\a \x01(\x03R\frefusedCount\"\x8b\x02\n" +
 	"\fAdviceChange\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1d\n" +
 	"\n" +
@@ -2943,7 +2983,7 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\x05after\x18\x06 \x01(\v2\x1b.sidemirror.v1.AdvicePolicyR\x05after\"B\n" +
 	"\aBacklog\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12#\n" +
-	"\rwaiting_count\x18\x02 \x01(\x05R\fwaitingCount\"\x87\x01\n" +
+	"\rwaiting_count\x18\x02 \x01(\x05R\fwaitingCount\"\xc9\x01\n" +
 	"\tStoreInfo\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05holds\x18\x02 \x01(\tR\x05holds\x12\x1e\n" +
@@ -2951,17 +2991,19 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"durability\x18\x03 \x01(\tR\n" +
 	"durability\x12\x1c\n" +
 	"\tavailable\x18\x04 \x01(\bR\tavailable\x12\x12\n" +
-	"\x04lost\x18\x05 \x01(\tR\x04lost\"S\n" +
+	"\x04lost\x18\x05 \x01(\tR\x04lost\x12@\n" +
+	"\x0eslowest_commit\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\rslowestCommit\"S\n" +
 	"\n" +
 	"StoreClock\x12/\n" +
 	"\x05ahead\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05ahead\x12\x14\n" +
-	"\x05doubt\x18\x02 \x01(\tR\x05doubt\"\x9a\x01\n" +
+	"\x05doubt\x18\x02 \x01(\tR\x05doubt\"\xe0\x01\n" +
 	"\tModelInfo\x12\x18\n" +
 	"\apurpose\x18\x01 \x01(\tR\apurpose\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x14\n" +
 	"\x05model\x18\x03 \x01(\tR\x05model\x12\x1c\n" +
 	"\tavailable\x18\x04 \x01(\bR\tavailable\x12#\n" +
-	"\rprice_unknown\x18\x05 \x01(\bR\fpriceUnknown\"\x88\x02\n" +
+	"\rprice_unknown\x18\x05 \x01(\bR\fpriceUnknown\x12D\n" +
+	"\x10last_answer_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x0elastAnswerTime\"\x88\x02\n" +
 	"\vModelOutage\x12\x18\n" +
 	"\apurpose\x18\x01 \x01(\tR\apurpose\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x14\n" +
@@ -3218,48 +3260,51 @@ var file_sidemirror_v1_sidecar_proto_depIdxs = []int32{
 	9,  // 21: sidemirror.v1.Traffic.callers:type_name -> sidemirror.v1.Sender
 	9,  // 22: sidemirror.v1.Traffic.sessions:type_name -> sidemirror.v1.Sender
 	9,  // 23: sidemirror.v1.Traffic.held_back:type_name -> sidemirror.v1.Sender
-	38, // 24: sidemirror.v1.Sender.waited:type_name -> google.protobuf.Duration
-	37, // 25: sidemirror.v1.AdviceChange.time:type_name -> google.protobuf.Timestamp
-	2,  // 26: sidemirror.v1.AdviceChange.level:type_name -> sidemirror.v1.PolicyLevel
-	22, // 27: sidemirror.v1.AdviceChange.before:type_name -> sidemirror.v1.AdvicePolicy
-	22, // 28: sidemirror.v1.AdviceChange.after:type_name -> sidemirror.v1.AdvicePolicy
-	38, // 29: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
-	37, // 30: sidemirror.v1.ModelOutage.first_time:type_name -> google.protobuf.Timestamp
-	37, // 31: sidemirror.v1.ModelOutage.last_time:type_name -> google.protobuf.Timestamp
-	0,  // 32: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
-	37, // 33: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
-	1,  // 34: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
-	20, // 35: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
-	21, // 36: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
-	22, // 37: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
-	3,  // 38: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
-	19, // 39: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
-	37, // 40: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
-	23, // 41: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
-	23, // 42: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
-	19, // 43: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
-	2,  // 44: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
-	19, // 45: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
-	23, // 46: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
-	34, // 47: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
-	37, // 48: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
-	32, // 49: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
-	37, // 50: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
-	4,  // 51: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
-	28, // 52: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
-	30, // 53: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
-	24, // 54: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
-	26, // 55: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
-	5,  // 56: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
-	29, // 57: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
-	31, // 58: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
-	25, // 59: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
-	27, // 60: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
-	56, // [56:61] is the sub-list for method output_type
-	51, // [51:56] is the sub-list for method input_type
-	51, // [51:51] is the sub-list for extension type_name
-	51, // [51:51] is the sub-list for extension extendee
-	0,  // [0:51] is the sub-list for field type_name
+	9,  // 24: sidemirror.v1.Traffic.refused:type_name -> sidemirror.v1.Sender
+	38, // 25: sidemirror.v1.Sender.waited:type_name -> google.protobuf.Duration
+	37, // 26: sidemirror.v1.AdviceChange.time:type_name -> google.protobuf.Timestamp
+	2,  // 27: sidemirror.v1.AdviceChange.level:type_name -> sidemirror.v1.PolicyLevel
+	22, // 28: sidemirror.v1.AdviceChange.before:type_name -> sidemirror.v1.AdvicePolicy
+	22, // 29: sidemirror.v1.AdviceChange.after:type_name -> sidemirror.v1.AdvicePolicy
+	38, // 30: sidemirror.v1.StoreInfo.slowest_commit:type_name -> google.protobuf.Duration
+	38, // 31: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
+	37, // 32: sidemirror.v1.ModelInfo.last_answer_time:type_name -> google.protobuf.Timestamp
+	37, // 33: sidemirror.v1.ModelOutage.first_time:type_name -> google.protobuf.Timestamp
+	37, // 34: sidemirror.v1.ModelOutage.last_time:type_name -> google.protobuf.Timestamp
+	0,  // 35: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
+	37, // 36: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
+	1,  // 37: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
+	20, // 38: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
+	21, // 39: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
+	22, // 40: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
+	3,  // 41: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
+	19, // 42: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
+	37, // 43: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
+	23, // 44: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
+	23, // 45: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
+	19, // 46: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
+	2,  // 47: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
+	19, // 48: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
+	23, // 49: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
+	34, // 50: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
+	37, // 51: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
+	32, // 52: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
+	37, // 53: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
+	4,  // 54: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
+	28, // 55: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
+	30, // 56: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
+	24, // 57: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
+	26, // 58: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
+	5,  // 59: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
+	29, // 60: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
+	31, // 61: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
+	25, // 62: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
+	27, // 63: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
+	59, // [59:64] is the sub-list for method output_type
+	54, // [54:59] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_sidecar_proto_init() }

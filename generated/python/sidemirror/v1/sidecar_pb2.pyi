@@ -162,34 +162,38 @@ class RefusedCaller(_message.Message):
     def __init__(self, peer: _Optional[str] = ..., reason: _Optional[str] = ..., token: _Optional[str] = ..., fingerprint: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., call_count: _Optional[int] = ..., first_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Traffic(_message.Message):
-    __slots__ = ("period", "message_count", "callers", "sessions", "held_back")
+    __slots__ = ("period", "message_count", "callers", "sessions", "held_back", "refused")
     PERIOD_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
     CALLERS_FIELD_NUMBER: _ClassVar[int]
     SESSIONS_FIELD_NUMBER: _ClassVar[int]
     HELD_BACK_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_FIELD_NUMBER: _ClassVar[int]
     period: _duration_pb2.Duration
     message_count: int
     callers: _containers.RepeatedCompositeFieldContainer[Sender]
     sessions: _containers.RepeatedCompositeFieldContainer[Sender]
     held_back: _containers.RepeatedCompositeFieldContainer[Sender]
-    def __init__(self, period: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., message_count: _Optional[int] = ..., callers: _Optional[_Iterable[_Union[Sender, _Mapping]]] = ..., sessions: _Optional[_Iterable[_Union[Sender, _Mapping]]] = ..., held_back: _Optional[_Iterable[_Union[Sender, _Mapping]]] = ...) -> None: ...
+    refused: _containers.RepeatedCompositeFieldContainer[Sender]
+    def __init__(self, period: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., message_count: _Optional[int] = ..., callers: _Optional[_Iterable[_Union[Sender, _Mapping]]] = ..., sessions: _Optional[_Iterable[_Union[Sender, _Mapping]]] = ..., held_back: _Optional[_Iterable[_Union[Sender, _Mapping]]] = ..., refused: _Optional[_Iterable[_Union[Sender, _Mapping]]] = ...) -> None: ...
 
 class Sender(_message.Message):
-    __slots__ = ("token", "tenant_id", "project_id", "session_id", "sent_count", "waited")
+    __slots__ = ("token", "tenant_id", "project_id", "session_id", "sent_count", "waited", "refused_count")
     TOKEN_FIELD_NUMBER: _ClassVar[int]
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     SENT_COUNT_FIELD_NUMBER: _ClassVar[int]
     WAITED_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_COUNT_FIELD_NUMBER: _ClassVar[int]
     token: str
     tenant_id: str
     project_id: str
     session_id: str
     sent_count: int
     waited: _duration_pb2.Duration
-    def __init__(self, token: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., session_id: _Optional[str] = ..., sent_count: _Optional[int] = ..., waited: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    refused_count: int
+    def __init__(self, token: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., session_id: _Optional[str] = ..., sent_count: _Optional[int] = ..., waited: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., refused_count: _Optional[int] = ...) -> None: ...
 
 class AdviceChange(_message.Message):
     __slots__ = ("time", "changed_by", "mode", "level", "before", "after")
@@ -216,18 +220,20 @@ class Backlog(_message.Message):
     def __init__(self, kind: _Optional[str] = ..., waiting_count: _Optional[int] = ...) -> None: ...
 
 class StoreInfo(_message.Message):
-    __slots__ = ("kind", "holds", "durability", "available", "lost")
+    __slots__ = ("kind", "holds", "durability", "available", "lost", "slowest_commit")
     KIND_FIELD_NUMBER: _ClassVar[int]
     HOLDS_FIELD_NUMBER: _ClassVar[int]
     DURABILITY_FIELD_NUMBER: _ClassVar[int]
     AVAILABLE_FIELD_NUMBER: _ClassVar[int]
     LOST_FIELD_NUMBER: _ClassVar[int]
+    SLOWEST_COMMIT_FIELD_NUMBER: _ClassVar[int]
     kind: str
     holds: str
     durability: str
     available: bool
     lost: str
-    def __init__(self, kind: _Optional[str] = ..., holds: _Optional[str] = ..., durability: _Optional[str] = ..., available: bool = ..., lost: _Optional[str] = ...) -> None: ...
+    slowest_commit: _duration_pb2.Duration
+    def __init__(self, kind: _Optional[str] = ..., holds: _Optional[str] = ..., durability: _Optional[str] = ..., available: bool = ..., lost: _Optional[str] = ..., slowest_commit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class StoreClock(_message.Message):
     __slots__ = ("ahead", "doubt")
@@ -238,18 +244,20 @@ class StoreClock(_message.Message):
     def __init__(self, ahead: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., doubt: _Optional[str] = ...) -> None: ...
 
 class ModelInfo(_message.Message):
-    __slots__ = ("purpose", "provider", "model", "available", "price_unknown")
+    __slots__ = ("purpose", "provider", "model", "available", "price_unknown", "last_answer_time")
     PURPOSE_FIELD_NUMBER: _ClassVar[int]
     PROVIDER_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     AVAILABLE_FIELD_NUMBER: _ClassVar[int]
     PRICE_UNKNOWN_FIELD_NUMBER: _ClassVar[int]
+    LAST_ANSWER_TIME_FIELD_NUMBER: _ClassVar[int]
     purpose: str
     provider: str
     model: str
     available: bool
     price_unknown: bool
-    def __init__(self, purpose: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., available: bool = ..., price_unknown: bool = ...) -> None: ...
+    last_answer_time: _timestamp_pb2.Timestamp
+    def __init__(self, purpose: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., available: bool = ..., price_unknown: bool = ..., last_answer_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ModelOutage(_message.Message):
     __slots__ = ("purpose", "provider", "model", "failed_count", "first_time", "last_time", "status")

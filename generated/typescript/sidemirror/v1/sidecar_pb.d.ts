@@ -288,7 +288,7 @@ export declare const FindingSchema: GenMessage<Finding>;
 
 /**
  * A caller without a good token, or whose token is not good for what it asks for. It is left out once it has been silent
- * for 10 minutes.
+ * for 10 minutes, or a later call with its token was good.
  *
  * @generated from message sidemirror.v1.RefusedCaller
  */
@@ -409,6 +409,14 @@ export declare type Traffic = Message<"sidemirror.v1.Traffic"> & {
    * @generated from field: repeated sidemirror.v1.Sender held_back = 5;
    */
   heldBack: Sender[];
+
+  /**
+   * Whose calls were refused at a limit of all or of one agent (LIMIT_REACHED with a `RetryInfo`), by token: at most 10,
+   * the one with the most refused calls first. Empty unless the caller's token covers every tenant.
+   *
+   * @generated from field: repeated sidemirror.v1.Sender refused = 6;
+   */
+  refused: Sender[];
 };
 
 /**
@@ -432,14 +440,14 @@ export declare type Sender = Message<"sidemirror.v1.Sender"> & {
   token: string;
 
   /**
-   * The tenant; empty in `Traffic.held_back`.
+   * The tenant; empty in `Traffic.held_back` and `Traffic.refused`.
    *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
 
   /**
-   * The project; empty in `Traffic.held_back`.
+   * The project; empty in `Traffic.held_back` and `Traffic.refused`.
    *
    * @generated from field: string project_id = 3;
    */
@@ -465,6 +473,13 @@ export declare type Sender = Message<"sidemirror.v1.Sender"> & {
    * @generated from field: google.protobuf.Duration waited = 6;
    */
   waited?: Duration | undefined;
+
+  /**
+   * How many of its calls were refused; set in `Traffic.refused` alone.
+   *
+   * @generated from field: int64 refused_count = 7;
+   */
+  refusedCount: bigint;
 };
 
 /**
@@ -599,6 +614,14 @@ export declare type StoreInfo = Message<"sidemirror.v1.StoreInfo"> & {
    * @generated from field: string lost = 5;
    */
   lost: string;
+
+  /**
+   * The longest commit of the last minute, where the sidecar's embedded store is slow (`disk_slow` in its log). Absent
+   * while it is not, and for other stores.
+   *
+   * @generated from field: google.protobuf.Duration slowest_commit = 6;
+   */
+  slowestCommit?: Duration | undefined;
 };
 
 /**
@@ -677,6 +700,13 @@ export declare type ModelInfo = Message<"sidemirror.v1.ModelInfo"> & {
    * @generated from field: bool price_unknown = 5;
    */
   priceUnknown: boolean;
+
+  /**
+   * When it answered a question of this purpose last, of any tenant. Kept in memory: absent after a start.
+   *
+   * @generated from field: google.protobuf.Timestamp last_answer_time = 6;
+   */
+  lastAnswerTime?: Timestamp | undefined;
 };
 
 /**

@@ -141,7 +141,12 @@ def _token(path: Path, entry: _Entry) -> Token:
 def fingerprint_of(token: str) -> str:
     """What may be said of a token, so that whoever has it finds it: `sha256:` and 8 hexadecimal digits. Empty for one
     that no access file would take: it may be a word that eight digits are enough to guess (decision 103)."""
-    return f"sha256:{digest_of(token).hex()[:8]}" if len(token) >= _LEAST else ""
+    return fingerprint_by(digest_of(token)) if len(token) >= _LEAST else ""
+
+
+def fingerprint_by(digest: bytes) -> str:
+    """The same of a token of an access file, by its SHA-256."""
+    return f"sha256:{digest.hex()[:8]}"
 
 
 def digest_of(token: str) -> bytes:

@@ -5,17 +5,19 @@ import hmac
 from collections.abc import Callable
 from typing import NoReturn
 
-from sidemirror_server.rpc.boundary.access import Token, digest_of, fingerprint_of
+from sidemirror_server.rpc.boundary.access import Token, digest_of, fingerprint_by, fingerprint_of
 from sidemirror_server.rpc.boundary.call import Context
 from sidemirror_server.rpc.boundary.refusals import Refusals, host_of
 from sidemirror_server.rpc.boundary.secret_files import LOOK_EVERY_S
-from sidemirror_server.rpc.boundary.strangers import Stranger
+from sidemirror_server.rpc.boundary.strangers import EXPIRED, REMOVED, Stranger
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import NotPermitted, SidemirrorError, Unauthenticated
 from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE, SERVES_ALL, Scope, Serves
 
 _HEADER = "authorization"
 _SCHEME = "bearer "
+# The metadata of a call that looks whether it needs a token, as `doctor` without one. Nobody has to mend that.
+PROBE = (("sidemirror-probe", "doctor"),)
 # How many tokens that were removed are remembered. Chosen here: some 500 KB.
 _FORMER = 1_000
 
@@ -62,6 +64,8 @@ class Identity:
             value for key, value in context.invocation_metadata() or () if key == _HEADER and isinstance(value, str)
         ]
         if not presented:
+            if PROBE[0] in tuple(context.invocation_metadata() or ()):
+                raise Unauthenticated(reason="the call carries no token")
             self._refuse(Unauthenticated(reason="the call carries no token"), method, context)
         if len(presented) > 1 or presented[0][: len(_SCHEME)].lower() != _SCHEME:
             self._refuse(Unauthenticated(reason="`authorization: Bearer TOKEN` is expected, once"), method, context)
@@ -70,12 +74,12 @@ class Identity:
         token = self._token_of(digest)
         if token is None:
             if former := self._former.get(digest):
-                gone = Unauthenticated(reason="the token is not known any more")
+                gone = Unauthenticated(reason=REMOVED)
                 self._refuse(gone, method, context, former.name, former.granted())
             unknown = Unauthenticated(reason="the token is not known")
             self._refuse(unknown, method, context, fingerprint=fingerprint_of(given))
         if self._has_expired(token):
-            expired = Unauthenticated(reason="the token has expired")
+            expired = Unauthenticated(reason=EXPIRED)
             self._refuse(expired, method, context, token.name, token.granted())
         return token
 
@@ -96,6 +100,9 @@ class Identity:
         if caller is not None and not caller.covers(asked):
             reason = "the token is not good for this tenant and project"
             self._refuse(NotPermitted(reason=reason), method, context, name, (asked.tenant_id, asked.project_id))
+        if caller is not None and self._refusals.strangers:
+            fingerprint = fingerprint_by(caller.digest)
+            self._refusals.strangers.good(host_of(context.peer()), caller.name, fingerprint, asked)
         return asked
 
     def reaches(self, caller: Token | None, project_id: str) -> bool:
@@ -110,9 +117,9 @@ class Identity:
         token = self._token_of(caller.digest)
         error: SidemirrorError
         if token is None:
-            error = Unauthenticated(reason="the token is not known any more")
+            error = Unauthenticated(reason=REMOVED)
         elif self._has_expired(token):
-            error = Unauthenticated(reason="the token has expired")
+            error = Unauthenticated(reason=EXPIRED)
         elif not token.covers(scope):
             error = NotPermitted(reason="the token is no longer good for this tenant and project")
         else:

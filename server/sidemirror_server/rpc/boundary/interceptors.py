@@ -337,6 +337,8 @@ class Boundary:
             # The server is overloaded, which operators must see. A limit of one request or turn concerns its agent
             # only.
             token = _name_of(caller)
+            if token:
+                self._traffic.refused(token)
             of = {} if scope is None else whose(scope)
             self._refusals.tell(context.peer(), token=token, method=method, reason=str(error), **of, **error.facts)
         else:

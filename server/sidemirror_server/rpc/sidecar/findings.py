@@ -12,6 +12,7 @@ from google.protobuf.duration_pb2 import Duration
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror_server.rpc.wire.common import timestamp
+from sidemirror_server.vocabulary.traffic import HELD_BACK
 
 # How many senders are named.
 _NAMED = 3
@@ -43,8 +44,9 @@ def findings_of(info: pb.GetServerInfoResponse, address: str = "") -> Iterator[S
     yield from _outages(info, begin)
     yield from _unanswered(info, begin)
     yield from _caps(info, begin)
-    yield from _refused(info, begin)
     yield from _held_back(info.traffic, begin)
+    yield from _limited(info.traffic, begin)
+    yield from _refused(info, begin)
     yield from _quarantined(info.quarantined_count, begin)
     if info.traffic.callers:
         yield SelfFinding("traffic", ok=True, found=f"{begin}{_senders(info.traffic)}")
@@ -81,6 +83,11 @@ def _stores(info: pb.GetServerInfoResponse, who: str) -> Iterator[SelfFinding]:
             found = f"{who} says that its {store.kind} store did not answer last"
             advice = "mend the store; another finding or its log says why"
             yield SelfFinding("store", ok=False, found=found, advice=advice)
+        if store.HasField("slowest_commit"):
+            took = f"a commit of the last minute took {in_seconds(store.slowest_commit):.1f} s"
+            found = f"{who} says that its {store.kind} store is slow: {took}"
+            advice = "see what else writes to its disk (iostat -x), and whether it is a network disk"
+            yield SelfFinding("store", ok=False, found=found, advice=advice)
 
 
 # One question may fail by chance. So many in a row do not.
@@ -104,20 +111,20 @@ _MUCH_UNANSWERED = 0.2
 
 
 def _unanswered(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFinding]:
-    """Today's calls, which are those of the newest day, as long as it is the server's."""
+    """Today's calls, which are those of the newest day, as long as it is the server's. What answers again is well."""
     today = info.server_time.ToDatetime().date().isoformat()
     spends = [spend for spend in info.spend if spend.day == today and spend.unanswered_calls]
     if spends:
         count, usd = sum(spend.unanswered_calls for spend in spends), sum(spend.estimated_usd for spend in spends)
-        purposes = ", ".join(spend.purpose for spend in spends)
-        found = f"{begin}no model answered {count} calls of today ({purposes}), estimated at {usd:.6f} USD"
-        silent = [
-            f"{spend.unanswered_calls} of {spend.calls} for {spend.purpose}"
+        answered = {model.purpose for model in info.models if model.HasField("last_answer_time")}
+        answered -= {one.purpose for one in info.model_outages}
+        silent = any(
+            spend.unanswered_calls >= max(_MUCH_UNANSWERED * spend.calls, min(2, spend.calls))
             for spend in spends
-            if spend.unanswered_calls >= max(_MUCH_UNANSWERED * spend.calls, min(2, spend.calls))
-        ]
-        if silent:
-            found = f"{found}; that is {', '.join(silent)}"
+            if spend.purpose not in answered
+        )
+        purposes = ", ".join(f"{spend.purpose} {spend.unanswered_calls:,} of {spend.calls:,}" for spend in spends)
+        found = f"{begin}{count:,} calls of today had no usable answer ({purposes}), estimated at {usd:.6f} USD"
         yield SelfFinding("model", ok=not silent, found=found, advice=_ASK)
 
 
@@ -160,12 +167,28 @@ def _refused(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFinding
         yield SelfFinding("access", ok=True, found=f"{begin}{found}")
 
 
+_TOO_LOUD = "find the agent that has the token, stop or mend it; if it does what it should, raise "
+
+
 def _held_back(traffic: pb.Traffic, begin: str) -> Iterator[SelfFinding]:
     """Agents that send more than their share."""
     if traffic.held_back:
+        period_s = in_seconds(traffic.period)
         waits = "; ".join(f"{one.token}: {in_seconds(one.waited):,.1f} s" for one in traffic.held_back[:_NAMED])
-        found = f"{begin}held back at their share in the last {in_seconds(traffic.period):.0f} s, by token: {waits}"
-        yield SelfFinding("traffic", ok=True, found=found)
+        found = f"{begin}held back at their share in the last {period_s:.0f} s, by token: {waits}"
+        ok = in_seconds(traffic.held_back[0].waited) < HELD_BACK * period_s
+        yield SelfFinding(
+            "traffic", ok=ok, found=found, advice="" if ok else f"{_TOO_LOUD}limits.agent_bytes_per_second"
+        )
+
+
+def _limited(traffic: pb.Traffic, begin: str) -> Iterator[SelfFinding]:
+    """Agents whose calls are refused because too much is asked at once."""
+    if traffic.refused:
+        counts = "; ".join(f"{one.token}: {one.refused_count:,} calls" for one in traffic.refused[:_NAMED])
+        found = f"{begin}refused at a limit in the last {in_seconds(traffic.period):.0f} s, by token: {counts}"
+        advice = f"{_TOO_LOUD}the limit that `call_refused` in the log names"
+        yield SelfFinding("traffic", ok=False, found=found, advice=advice)
 
 
 def _quarantined(count: int, begin: str) -> Iterator[SelfFinding]:

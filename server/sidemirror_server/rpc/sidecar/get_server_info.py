@@ -17,7 +17,7 @@ from sidemirror_server.rpc.boundary.access import ANY, Token
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.strangers import Strangers
 from sidemirror_server.rpc.sidecar.findings import QUARANTINED_TOLD, finding_to_wire, findings_of
-from sidemirror_server.rpc.sidecar.info import EmbeddingFacts, ServerInfo
+from sidemirror_server.rpc.sidecar.info import EmbeddingFacts, ServerInfo, StoreFacts
 from sidemirror_server.rpc.sidecar.policies import change_to_wire, is_shown
 from sidemirror_server.rpc.wire.common import duration, numbers_of, timestamp
 from sidemirror_server.rpc.wire.config import budget_to_wire, config_to_wire
@@ -82,16 +82,7 @@ async def get_server_info(
         version=info.version,
         tenant_id=own.tenant_id if own else "",
         project_id=own.project_id if own else "",
-        stores=[
-            pb.StoreInfo(
-                kind=store.kind,
-                holds=store.holds,
-                durability=store.durability(),
-                available=store.is_available(),
-                lost=store.lost(),
-            )
-            for store in info.stores
-        ],
+        stores=[_store_to_wire(store) for store in info.stores],
         models=[
             pb.ModelInfo(
                 purpose=model.purpose,
@@ -99,6 +90,9 @@ async def get_server_info(
                 model=model.model,
                 available=model.is_available() and not (model.is_paid and _is_used_up(all_caps, model.purpose)),
                 price_unknown=model.is_price_unknown(),
+                last_answer_time=timestamp(answered_us)
+                if (answered_us := info.questions.answered_us(model.purpose))
+                else None,
             )
             for model in info.models
         ],
@@ -124,6 +118,18 @@ async def get_server_info(
         # By the answer alone: what the caller may not see is in none of them.
         answer.findings.extend(map(finding_to_wire, findings_of(answer)))
     return answer
+
+
+def _store_to_wire(store: StoreFacts) -> pb.StoreInfo:
+    slowest_s = store.slowest_commit_s()
+    return pb.StoreInfo(
+        kind=store.kind,
+        holds=store.holds,
+        durability=store.durability(),
+        available=store.is_available(),
+        lost=store.lost(),
+        slowest_commit=duration(int(slowest_s * 1e6)) if slowest_s else None,
+    )
 
 
 def _outage_to_wire(one: ModelOutage) -> pb.ModelOutage:
@@ -184,6 +190,9 @@ def _traffic_to_wire(told: TrafficTold, caller: Token | None) -> pb.Traffic:
         held_back=[
             pb.Sender(token=token, waited=duration(int(seconds * 1e6))) for token, seconds in told.held_back[:TOLD]
         ]
+        if sees_all
+        else (),
+        refused=[pb.Sender(token=token, refused_count=count) for token, count in told.refused[:TOLD]]
         if sees_all
         else (),
     )

@@ -16,13 +16,15 @@ from sidemirror_server.vocabulary.traffic import Traffic
 
 class StoreFacts(msgspec.Struct, frozen=True):
     """One store: its technology, what it holds, what a confirmed write survives, and whether it answered its last
-    request. `lost`: why only a restart helps; empty while nothing is lost."""
+    request. `lost`: why only a restart helps; empty while nothing is lost. `slowest_commit_s`: of the last minute; 0.0
+    while commits are not slow."""
 
     kind: str
     holds: str
     durability: Callable[[], str]
     is_available: Callable[[], bool]
     lost: Callable[[], str] = str
+    slowest_commit_s: Callable[[], float] = float
 
 
 class ModelFacts(msgspec.Struct, frozen=True):

@@ -172,6 +172,10 @@ class SqliteDatabase:
         """Whether the last group of writes and the last `read` succeeded, and the files are in their place."""
         return not (self._closed or self.lost() or self._read_failed or self._writer.has_failed)
 
+    def slowest_commit_s(self) -> float:
+        """The longest commit of the last minute, if the disk was slow then; else 0.0."""
+        return self._writer.slowest_commit_s()
+
     def lost(self) -> str:
         """What is wrong with the files if somebody has removed or replaced them; else empty. Writes then fail."""
         return self._place.look()

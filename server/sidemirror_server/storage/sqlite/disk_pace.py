@@ -4,6 +4,7 @@
 """
 
 import logging
+from collections import deque
 
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.outage import Outage
@@ -18,6 +19,8 @@ SLOW_S = 0.1
 _STALL_S = 1.0
 # How long commits are counted before they are looked at, and how few of them have no mean.
 _LOOK_S, _COMMITS = 10.0, 5
+# For how long GetServerInfo tells of a slow commit. Chosen here: stalls that come again come within a minute.
+_LATELY_S = 60.0
 
 
 class DiskPace:
@@ -28,6 +31,14 @@ class DiskPace:
         self._outage = Outage(_log, "disk_slow", "disk_not_slow", clock)
         self._began_s = clock.monotonic_s()
         self._commits, self._took_s, self._longest_s = 0, 0.0, 0.0
+        # When the disk was slow, and the longest commit then: there are six looks in a minute at most.
+        self._slow: deque[tuple[float, float]] = deque(maxlen=6)
+
+    def slowest_s(self) -> float:
+        """The longest commit while the disk was slow within the last minute; 0.0 if it was not."""
+        since_s = self._clock.monotonic_s() - _LATELY_S
+        present_s = self._longest_s if self._longest_s >= _STALL_S else 0.0
+        return max([present_s, *(longest_s for at_s, longest_s in self._slow if at_s > since_s)])
 
     def took(self, seconds: float) -> None:
         """Counts a commit, and how long the disk took for it."""
@@ -44,5 +55,6 @@ class DiskPace:
         if self._longest_s >= _STALL_S or (self._commits >= _COMMITS and mean_s >= SLOW_S):
             told = {"mean_s": round(mean_s, 3), "longest_s": round(self._longest_s, 3), "commits": self._commits}
             self._outage.failed(told)
+            self._slow.append((self._clock.monotonic_s(), self._longest_s))
         else:
             self._outage.worked()

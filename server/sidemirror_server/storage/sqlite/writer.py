@@ -103,6 +103,10 @@ class GroupWriter:
         self._thread = threading.Thread(target=self._take_steps, name="sqlite-writer", daemon=True)
         self._thread.start()
 
+    def slowest_commit_s(self) -> float:
+        """The longest commit of the last minute, if the disk was slow then; else 0.0."""
+        return self._pace.slowest_s()
+
     def submit(self, change: Callable[[sqlite3.Connection], _T], *, long: bool) -> asyncio.Future[_T]:
         """Queues a call; its future resolves when the group is durable or has failed."""
         return self._queue(WriteCall(change, self._loop.create_future(), long))
