@@ -24,6 +24,7 @@ from sidemirror_server.trace.event import (
     ToolReturned,
     TurnFinished,
     TurnStarted,
+    What,
     origin_of,
 )
 from sidemirror_server.trace.live import Bell
@@ -131,7 +132,8 @@ def test_a_draft_is_judged_with_what_its_calls_asked_for() -> None:
     """Seen to fail with no arguments: nobody knows then that what failed was a run of the tests."""
     state = TurnState()
     called, returned = ToolCalled("a", "Bash", "pytest"), ToolReturned("a", "3 failed")
-    for sequence, what in enumerate((TurnStarted("s", task="Run the tests."), called, returned), start=1):
+    happened: list[What] = [TurnStarted("s", task="Run the tests."), called, returned]
+    for sequence, what in enumerate(happened, start=1):
         apply(state, sequence, sequence, Event(EventId(f"e{sequence}"), sequence, what, origin_of(what)))
     (result,) = material_of(state, "All 13 tests pass.").results
     assert (result.tool, result.arguments, result.text, result.event_id) == ("Bash", "pytest", "3 failed", "e3")
