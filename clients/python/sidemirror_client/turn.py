@@ -297,7 +297,8 @@ class Turn(TurnParts):
 
     async def advice(self, timeout_s: float = ADVICE_S) -> list[pb.TurnDirective]:
         """What the sidecar says to what was reported: nudges, recoveries, reflections and critiques that nobody took,
-        as far as they have a text for a model. Comes at once when nothing is in progress; an empty list is an answer."""
+        as far as they have a text for a model. Comes at once when nothing is in progress; an empty list is an
+        answer."""
         return await _across(self._advice(timeout_s), [])
 
     async def critique(
