@@ -293,7 +293,7 @@ class Turns(RuleBasedStateMachine):
     def _calls(self) -> dict[str, tuple[str, str, str]]:
         """By the event in which it ended, each call: agent, tool and arguments."""
         opened: dict[str, tuple[str, str, str]] = {}
-        ended = {}
+        ended: dict[str, tuple[str, str, str]] = {}
         for _, event in self._events():
             match event.what:
                 case ToolCalled() as call:

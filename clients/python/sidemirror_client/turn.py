@@ -296,8 +296,9 @@ class Turn(TurnParts):
         return await _across(self._recall(task, tools, max_items, timeout_s), None)
 
     async def advice(self, timeout_s: float = ADVICE_S) -> list[pb.TurnDirective]:
-        """What the sidecar says to what was reported: nudges, recoveries, reflections and critiques that nobody took, as
-        far as they have a text for a model. Comes at once when nothing is in progress; an empty list is an answer."""
+        """What the sidecar says to what was reported: nudges, recoveries, reflections and critiques that nobody took,
+        as far as they have a text for a model. Comes at once when nothing is in progress; an empty list is an
+        answer."""
         return await _across(self._advice(timeout_s), [])
 
     async def critique(

@@ -26,9 +26,10 @@ class Findings(msgspec.Struct, frozen=True):
     """Findings, each oldest first.
 
     `repeated`: the last equal, non-polling calls in a row that all failed, or all brought the same answer.
-    `alternating`: the last four calls, if they are A-B-A-B and bring nothing new. `unanswered`: calls without a result after which the agent went on. `basis`: the first good result if its
-    call is known, else the model's text before that result. `claim`: the agent's second text, because agents plan in
-    the first; the first text if there is no second. `drafted`: the last response, if any.
+    `alternating`: the last four calls, if they are A-B-A-B and bring nothing new. `unanswered`: calls without a result
+    after which the agent went on. `basis`: the first good result if its call is known, else the model's text before
+    that result. `claim`: the agent's second text, because agents plan in the first; the first text if there is no
+    second. `drafted`: the last response, if any.
     """
 
     calls: tuple[EvidenceStep, ...]
@@ -124,7 +125,7 @@ def _key(call: EvidenceStep) -> tuple[str, str, str]:
 def _goes_on(before: EvidenceStep, call: EvidenceStep, ended: Mapping[EventId, EvidenceStep]) -> bool:
     """Whether a call repeats the one before it, and fails as well or brings the same answer."""
     was, now = ended[before.event_id], ended[call.event_id]
-    same = _failed(was) and _failed(now) or (_failed(was), was.text) == (_failed(now), now.text)
+    same = (_failed(was) and _failed(now)) or (_failed(was), was.text) == (_failed(now), now.text)
     return _key(before) == _key(call) and same
 
 
