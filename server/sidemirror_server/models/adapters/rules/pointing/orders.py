@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from sidemirror_server.models.adapters.rules.pointing.facts import Cell, FactRow, Group, aligned
+from sidemirror_server.models.adapters.rules.pointing.facts import Cell, FactRow, RowGroup, aligned
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
 from sidemirror_server.models.adapters.rules.pointing.texts import Figure, numbers, stem, word_set, words_of
@@ -121,7 +121,7 @@ def _compared(reading: Reading, match: re.Match[str], before: str) -> Point | No
     return None
 
 
-def _row(group: Group, text: str) -> FactRow | None:
+def _row(group: RowGroup, text: str) -> FactRow | None:
     """The one row that a text names."""
     found = group.weights(aligned(text))
     best = max(found.values(), default=0.0)
@@ -129,7 +129,7 @@ def _row(group: Group, text: str) -> FactRow | None:
     return group.rows[named[0]] if best >= 1 and len(named) == 1 else None
 
 
-def _other(group: Group, one: FactRow | None, before: str) -> FactRow | None:
+def _other(group: RowGroup, one: FactRow | None, before: str) -> FactRow | None:
     """The other row of two: of the group, or of the two that stand right before."""
     found = group.weights(aligned(before)) if len(group.rows) > 2 else {}
     rows = [group.rows[place] for place, weight in found.items() if weight >= 1] or group.rows
