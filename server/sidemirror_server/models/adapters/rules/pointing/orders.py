@@ -45,10 +45,10 @@ for _line in _WORDS_TEXT.strip().splitlines():
 _DEGREES = "|".join(sorted(_SCALES, key=len, reverse=True))
 _MORE = rf"(?P<more>(?!most\b|least\b)(?:{_DEGREES})(?<!est))"
 _THAN = re.compile(
-    rf"(?P<one>[^.;:\n]{{2,120}}?)\b{_MORE}\b(?P<what>[^.;:\n]{{0,60}}?)\bthan\b(?P<two>[^.;:,\n]{{2,80}})", re.I
+    rf"(?P<one>[^.;:\n]{{2,40}}?)\b{_MORE}\b(?P<what>[^.;:\n]{{0,20}}?)\bthan\b(?P<two>[^.;:,\n]{{2,80}})", re.I
 )
 _OF_TWO = re.compile(
-    rf"(?P<one>[^.;:\n]{{2,80}}?)\b(?:is|was|are) (?:clearly |also )?the {_MORE}\b(?P<what>[^.;:,\n]{{0,40}})",
+    rf"(?P<one>[^.;:\n]{{2,40}}?)\b(?:is|was|are) (?:clearly |also )?the {_MORE}\b(?P<what>[^.;:,\n]{{0,40}})",
     re.I,
 )
 _NOT = re.compile(r"\b(?:not|no|never|neither|nor|only|twice|times)\b|n['’]t\b", re.I)
