@@ -70,7 +70,7 @@ class FactRow:
         self.values = frozenset[Value]().union(*(cell.values for cell in cells))
 
 
-class Group:
+class RowGroup:
     """Rows of one kind. A word counts for a row by how few of them have it; what all have names none."""
 
     def __init__(self, rows: list[FactRow]) -> None:
@@ -117,12 +117,12 @@ class Facts:
         self.rows = list(_rows(record))[:_MOST_ROWS]
 
     @cached_property
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[RowGroup]:
         """The groups that have several rows."""
         found: dict[tuple[object, ...], list[FactRow]] = {}
         for row in self.rows:
             found.setdefault(row.group, []).append(row)
-        return [Group(rows) for rows in found.values() if len(rows) > 1]
+        return [RowGroup(rows) for rows in found.values() if len(rows) > 1]
 
 
 def typed(text: str) -> Iterator[tuple[Value, str, int, int]]:

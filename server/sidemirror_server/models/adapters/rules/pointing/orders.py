@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from sidemirror_server.models.adapters.rules.pointing.facts import Cell, FactRow, Group, aligned
+from sidemirror_server.models.adapters.rules.pointing.facts import Cell, FactRow, RowGroup, aligned
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
 from sidemirror_server.models.adapters.rules.pointing.texts import Figure, numbers, stem, word_set, words_of
@@ -45,10 +45,10 @@ for _line in _WORDS_TEXT.strip().splitlines():
 _DEGREES = "|".join(sorted(_SCALES, key=len, reverse=True))
 _MORE = rf"(?P<more>(?!most\b|least\b)(?:{_DEGREES})(?<!est))"
 _THAN = re.compile(
-    rf"(?P<one>[^.;:\n]{{2,120}}?)\b{_MORE}\b(?P<what>[^.;:\n]{{0,60}}?)\bthan\b(?P<two>[^.;:,\n]{{2,80}})", re.I
+    rf"(?P<one>[^.;:\n]{{2,40}}?)\b{_MORE}\b(?P<what>[^.;:\n]{{0,20}}?)\bthan\b(?P<two>[^.;:,\n]{{2,80}})", re.I
 )
 _OF_TWO = re.compile(
-    rf"(?P<one>[^.;:\n]{{2,80}}?)\b(?:is|was|are) (?:clearly |also )?the {_MORE}\b(?P<what>[^.;:,\n]{{0,40}})",
+    rf"(?P<one>[^.;:\n]{{2,40}}?)\b(?:is|was|are) (?:clearly |also )?the {_MORE}\b(?P<what>[^.;:,\n]{{0,40}})",
     re.I,
 )
 _NOT = re.compile(r"\b(?:not|no|never|neither|nor|only|twice|times)\b|n['’]t\b", re.I)
@@ -121,7 +121,7 @@ def _compared(reading: Reading, match: re.Match[str], before: str) -> Point | No
     return None
 
 
-def _row(group: Group, text: str) -> FactRow | None:
+def _row(group: RowGroup, text: str) -> FactRow | None:
     """The one row that a text names."""
     found = group.weights(aligned(text))
     best = max(found.values(), default=0.0)
@@ -129,7 +129,7 @@ def _row(group: Group, text: str) -> FactRow | None:
     return group.rows[named[0]] if best >= 1 and len(named) == 1 else None
 
 
-def _other(group: Group, one: FactRow | None, before: str) -> FactRow | None:
+def _other(group: RowGroup, one: FactRow | None, before: str) -> FactRow | None:
     """The other row of two: of the group, or of the two that stand right before."""
     found = group.weights(aligned(before)) if len(group.rows) > 2 else {}
     rows = [group.rows[place] for place, weight in found.items() if weight >= 1] or group.rows

@@ -6,7 +6,7 @@
 import re
 from collections.abc import Iterator
 
-from sidemirror_server.models.adapters.rules.pointing.facts import FactRow, Group, aligned
+from sidemirror_server.models.adapters.rules.pointing.facts import FactRow, RowGroup, aligned
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
 from sidemirror_server.models.adapters.rules.pointing.record import DataField
@@ -43,7 +43,7 @@ def row_states(reading: Reading) -> Iterator[Point]:
                     break
 
 
-def _states(group: Group) -> dict[int, DataField]:
+def _states(group: RowGroup) -> dict[int, DataField]:
     """The state of each row, by its place; empty if all have the same."""
     found = {}
     for place, row in enumerate(group.rows):
@@ -64,7 +64,7 @@ def _state(row: FactRow) -> DataField | None:
 
 
 def _contradicted(
-    reading: Reading, group: Group, fields: dict[int, DataField], match: re.Match[str]
+    reading: Reading, group: RowGroup, fields: dict[int, DataField], match: re.Match[str]
 ) -> DataField | None:
     """The state of a row that the subject names, if others have what is said and it has something else, untold."""
     said = stem(match["state"])

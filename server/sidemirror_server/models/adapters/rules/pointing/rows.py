@@ -11,7 +11,7 @@ from sidemirror_server.models.adapters.rules.pointing.facts import (
     DIGITS,
     Cell,
     FactRow,
-    Group,
+    RowGroup,
     Value,
     aligned,
     marks,
@@ -55,7 +55,7 @@ def _written(reading: Reading) -> Iterator[Value]:
             yield from (value for value, *_ in typed(call.arguments[:_ARGUMENT_CHARS]))
 
 
-def _odd_one(reading: Reading, sentence: Spoken, group: Group, given: frozenset[Value]) -> Point | None:
+def _odd_one(reading: Reading, sentence: Spoken, group: RowGroup, given: frozenset[Value]) -> Point | None:
     said = _values(sentence.text, group)
     if any(_RANGE.search(sentence.text[:start]) for _, start, _ in said):
         return None
@@ -73,7 +73,7 @@ def _odd_one(reading: Reading, sentence: Spoken, group: Group, given: frozenset[
     return None
 
 
-def _values(text: str, group: Group) -> list[tuple[Value, int, int]]:
+def _values(text: str, group: RowGroup) -> list[tuple[Value, int, int]]:
     """The values of a text that the group has, and where they stand. A number of one digit is everywhere."""
     found = [(value, start, end) for value, _, start, end in typed(text) if value in group.values]
     found = [one for one in found if one[0][1] not in DIGITS and not _QUANTITY.fullmatch(str(one[0][1]))]
@@ -83,7 +83,7 @@ def _values(text: str, group: Group) -> list[tuple[Value, int, int]]:
     return found
 
 
-def _replaced(group: Group, meant: Sequence[FactRow], value: Value) -> Cell | None:
+def _replaced(group: RowGroup, meant: Sequence[FactRow], value: Value) -> Cell | None:
     """The cell in the column of a value that all rows which are meant share."""
     keys = {cell.key for row in group.rows for cell in row.cells if value in cell.values}
     cells = [cell for row in meant for cell in row.cells if cell.key in keys]
