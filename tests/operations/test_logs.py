@@ -2,10 +2,14 @@
 
 import json
 import logging
+import re
 
 import pytest
 
 from sidemirror_server.operations.logs import JsonLines
+from sidemirror_server.vocabulary.clock import SystemClock
+from sidemirror_server.vocabulary.outage import Outage
+from tests.architecture.repository import ROOT
 
 CANARY = "a-customer's-words"
 
@@ -36,3 +40,18 @@ def test_a_time_says_its_zone() -> None:
     record = logging.LogRecord("x", logging.INFO, __file__, 1, "serving", None, None)
     record.created, record.msecs = 1_800_000_000.25, 250.0
     assert json.loads(JsonLines().format(record))["time"] == "2027-01-15T08:00:00.250Z"
+
+
+def test_the_command_of_the_alerts_page_shows_beginning_and_end(caplog: pytest.LogCaptureFixture) -> None:
+    """The end of an outage is no warning. Seen to fail when the command has warnings and errors alone."""
+    caplog.set_level(logging.INFO)
+    log = logging.getLogger("test")
+    outage = Outage(log, "disk_slow", "disk_not_slow", SystemClock())
+    outage.failed({})
+    outage.worked()
+    for event in ("store_back", "model_ready"):
+        log.info(event)
+    (pattern,) = re.findall(r"--since 24h \| grep -E '(.*)'", (ROOT / "deploy" / "alerts.md").read_text())
+    lines = map(JsonLines().format, caplog.records)
+    shown = [json.loads(line)["event"] for line in lines if re.search(pattern, line)]
+    assert shown == ["disk_slow", "disk_not_slow", "store_back"]

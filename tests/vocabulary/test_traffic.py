@@ -120,6 +120,7 @@ def test_while_others_suffer_the_log_names_who_sends_most(
     loop.run(45, busy=busy, call_s=call_s)
     (line,) = told(caplog)
     assert (line["message"], line["levelname"]) == ("sidecar_busy", "WARNING")
+    assert "reason" not in line
     assert (line["busy"], line["mean_call_s"]) == (pytest.approx(busy, abs=0.01), call_s)
     assert line["callers"][0] == {"token": "agent-d", "tenant_id": "acme", "project_id": "shop", "count": 90}
     assert line["sessions"] == [{"tenant_id": "acme", "project_id": "shop", "session_id": "s-7", "count": 12}]
@@ -133,6 +134,7 @@ def test_a_loop_without_a_cpu_is_busy(caplog: pytest.LogCaptureFixture) -> None:
     loop.run(45, busy=0.3, cpu_wait=0.6)
     (line,) = told(caplog)
     assert (line["message"], line["busy"], line["cpu_wait"]) == ("sidecar_busy", pytest.approx(0.9, abs=0.01), 0.6)
+    assert line["reason"] == "it waits for a CPU: see what else this machine runs"
 
 
 def test_a_thread_that_waits_for_its_cpu_knows_it() -> None:

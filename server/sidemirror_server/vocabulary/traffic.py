@@ -33,6 +33,8 @@ TOLD, _NAMED = 10, 3
 _LOOK_S = 10.0
 _BUSY = 0.8
 _SLOW_S = 0.25
+# What the line says where most of that is the wait for a CPU: whom it names is hardly the cause then.
+_NO_CPU = "it waits for a CPU: see what else this machine runs"
 # Fewer plain calls than these have no mean.
 _CALLS = 10
 
@@ -183,6 +185,7 @@ class Traffic:
         if looked_s < 2 * _LOOK_S and (busy >= _BUSY or mean_s >= _SLOW_S):
             self._outage.failed(
                 {
+                    **({"reason": _NO_CPU} if busy >= _BUSY and cpu_wait >= busy / 2 else {}),
                     "busy": round(busy, 2),
                     "cpu_wait": round(cpu_wait, 2),
                     "mean_call_s": round(mean_s, 3),
