@@ -3,6 +3,7 @@ import { IssueKindSchema } from "@sidemirror/api/v1/common";
 import { LessonFitSchema, ReceiptPlace, ReceiptPlaceSchema, type Receipt } from "@sidemirror/api/v1/reflective_memory";
 import type { Turn, TurnCritique, TurnEntry } from "@sidemirror/api/v1/thinking";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError } from "@connectrpc/connect";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 
@@ -10,9 +11,9 @@ import { useApi, useAsked, type Asked } from "./api.js";
 import { changeTold, Drafts } from "./drafts.js";
 import { OF_GOAL } from "./goals.js";
 import { useSeen } from "./live.js";
-import { Badge, Id, Link, Text, Time } from "./parts.js";
+import { Badge, Id, Link, Missing, Text, Time } from "./parts.js";
 import { HeldBack, WhyHeldBack } from "./receipts.js";
-import { GOAL_KIND, nameOf, timeOf, type Told } from "./record.js";
+import { GOAL_KIND, MEMORY_KINDS, nameOf, timeOf, type Told } from "./record.js";
 import { headline, lasting, millisOf, seen, word } from "./words.js";
 
 const MOST_RECEIPTS = 1_000;
@@ -146,6 +147,7 @@ function Recalled(props: { receipt: Receipt }) {
             {item.score !== undefined && <span>fits {item.score.toFixed(2)}</span>}
             {item.isHeldBack && <HeldBack reason={item.heldBackReason} />}
           </p>
+          {MEMORY_KINDS.has(item.kind) && <AsShown id={item.id} version={item.version} />}
           <p class="why">{seen([word(LessonFitSchema, item.fit), ...item.matchedWords].filter(Boolean).join(", "))}</p>
         </div>
       ))}
@@ -155,6 +157,27 @@ function Recalled(props: { receipt: Receipt }) {
       </p>
     </>
   );
+}
+
+// How many versions of a lesson are looked through.
+const MOST_VERSIONS = 1_000;
+
+/** The text of the version that was shown: a receipt has its number alone. */
+function AsShown(props: { id: string; version: number }) {
+  const api = useApi();
+  const { id, version } = props;
+  const asked = useAsked(`versions of ${id}`, async (signal) => {
+    try {
+      const { versions } = await api.memory.listReflectionVersions({ ...api.scope, reflectionId: id, pageSize: MOST_VERSIONS }, { signal });
+      return versions;
+    } catch (error) {
+      if (ConnectError.from(error).code === Code.NotFound) return [];
+      throw error;
+    }
+  });
+  if (!asked.value) return <Missing asked={asked} what="What was recalled" />;
+  const text = asked.value.find((one) => one.version === version)?.content;
+  return <Text plain>{text ?? "(its text was removed since)"}</Text>;
 }
 
 function at(time: Timestamp | undefined): number {

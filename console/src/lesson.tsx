@@ -273,7 +273,8 @@ function Evidence(props: { lesson: LessonStatistics | undefined }) {
         ]}
       />
       <p class="dim small">
-        A partial outcome is among those that did not.{" "}
+        A partial outcome is among those that did not. A turn is one task, with however many blocks. Counted are blocks
+        whose outcome was reported; what advice told at a failing call mostly is not.{" "}
         {lesson.outside !== undefined && "Shown without a draw is not compared."}{" "}
         {lesson.keptInShadow !== undefined && "What shadow mode kept is not compared either."}
       </p>

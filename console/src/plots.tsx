@@ -21,6 +21,8 @@ const ANCHORS = ["start", "middle", "end"];
 export interface Compared {
   readonly shown?: LessonArm;
   readonly heldBack?: LessonArm;
+  /** Those of them that shadow mode kept: no draw. */
+  readonly keptInShadow?: LessonArm;
   readonly lift?: number;
   readonly interval?: LiftInterval;
   /** The one that holds however often it is looked at. */
@@ -28,8 +30,9 @@ export interface Compared {
 }
 
 /** Why there is no lift. */
-function uncompared({ shown, heldBack }: Compared): string {
-  const known = [shown, heldBack].map((arm) => (arm?.successCount ?? 0n) + (arm?.failureCount ?? 0n) > 0n);
+function uncompared({ shown, heldBack, keptInShadow }: Compared): string {
+  const outcomes = (arm: LessonArm | undefined) => (arm?.successCount ?? 0n) + (arm?.failureCount ?? 0n);
+  const known = [outcomes(shown) > 0n, outcomes(heldBack) - outcomes(keptInShadow) > 0n];
   if (known[0] && known[1]) {
     return "No lift: they were told and held back by different draws, which are not compared. Shadow mode holds all of them back.";
   }

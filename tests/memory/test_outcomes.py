@@ -12,6 +12,7 @@ from sidemirror_server.memory.trials.outcomes import Outcomes, returned
 from sidemirror_server.memory.trials.trials import Settled, Trial
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
+from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.trials import SqliteTrials
 from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKind
 from sidemirror_server.vocabulary.clock import SystemClock
@@ -31,7 +32,9 @@ async def database(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
 def outcomes(
     database: SqliteDatabase, trials: SqliteTrials | None = None, memories: SqliteMemories | None = None
 ) -> Outcomes:
-    return Outcomes(memories or SqliteMemories(database), trials or SqliteTrials(database), SystemClock())
+    return Outcomes(
+        memories or SqliteMemories(database), trials or SqliteTrials(database), SqliteReceipts(database), SystemClock()
+    )
 
 
 async def drawn(database: SqliteDatabase, number: int, arm: Arm, version: int = 1) -> Receipt:
@@ -123,6 +126,20 @@ async def test_what_was_shown_without_a_draw(database: SqliteDatabase) -> None:
     judged, below = await outcomes(database).page(ONE, None, 10)
     assert [(one.memory.memory_id, one.evidence.outside) for one in judged] == [("m", Counts(1, 1))]
     assert below is None
+
+
+async def test_a_turn_is_one_task_with_however_many_blocks(database: SqliteDatabase) -> None:
+    """In the order in which they are reported, and told again. Seen to fail with a task for each block."""
+    items = (ReceiptItem("m", 1, "reflection", b""),)
+    own = outcomes(database)
+    blocks = [
+        await SqliteReceipts(database).issue(ONE, Receipt(name, ReceiptKind.MEMORY, T0 + at, items, turn_id="t"))
+        for at, name in enumerate(("plan", "recalled"))
+    ]
+    for receipt in (*blocks, *blocks):
+        await own.report(ONE, receipt, TaskOutcome(receipt.receipt_id, "failure", T0), None)
+    (judged,) = await own.of(ONE, ["m"])
+    assert judged.evidence.outside == Counts(1, 0, 1)
 
 
 def test_whether_an_error_returned() -> None:

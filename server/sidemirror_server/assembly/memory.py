@@ -119,7 +119,12 @@ class ReflectiveMemory:
             *(self._memories, stores.memory_graph, stores.dreams, stores.pruning, stores.work, stores.receipts),
             stores.erasures,
             *(reflector, keeper, self._trust, self._recall, self._context),
-            *(Outcomes(self._memories, stores.trials, self._clock), self.schedule, turns, self.retired),
+            *(
+                Outcomes(self._memories, stores.trials, stores.receipts, self._clock),
+                self.schedule,
+                turns,
+                self.retired,
+            ),
             *(self.recoveries, stores.observations),
             stores.trials,
             self._policies,

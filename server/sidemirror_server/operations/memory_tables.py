@@ -133,7 +133,8 @@ def show_lessons(lessons: Sequence[pb.LessonStatistics]) -> None:
         shown = [f"{name}: {figure}" for name, figure in told_of.items() if figure]
         for told in (lesson.detail, *shown):
             console.print(Padding(_plain(told), (0, 0, 0, 2), expand=False))
-    console.print("Tasks: how many of those with an outcome succeeded, and how many have none yet.")
+    console.print("Tasks: how many of those with an outcome succeeded, and how many have none yet. A turn is one task.")
+    console.print("Counted are blocks whose outcome was reported; what advice told at a failing call mostly is not.")
 
 
 def _counted(count: int, what: str) -> str:

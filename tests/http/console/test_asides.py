@@ -42,6 +42,8 @@ def test_they_stand_between_the_entries(tmp_path: Path, browser: Browser) -> Non
         for width, dark in ((360, True), (1600, False)):
             page.looks(width, dark=dark)
             go(page, "/turns/t", "asked for a critique")
+            # What was recalled. Seen to fail with its kind and its words alone.
+            shows(page, LESSON)
             told = " ".join(page.value("document.querySelector('.timeline').innerText").split())
             for text in (
                 "no lesson with it: its start did not ask for any; the agent asked later, and was given 1 lesson",

@@ -14,13 +14,15 @@ from sidemirror_server.memory.record import Change, MemoryKind, MemoryRecord, Me
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.memory.trials.evidence import LessonEvidence, LessonVerdict, evidence_of, explained, less
 from sidemirror_server.memory.trials.trials import Settled, Trial, Trials
-from sidemirror_server.trace.receipts import Receipt
+from sidemirror_server.trace.receipts import Receipt, Receipts
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import NotFound, WrongState
 from sidemirror_server.vocabulary.scope import Scope, whose
 
 _log = logging.getLogger(__name__)
 
+# How many of a turn's receipts are read, from the first on, as in `finding/context.py`.
+_MOST_RECEIPTS = 200
 _SUCCESS = "success"
 _KINDS = frozenset(kind.value for kind in MemoryKind)
 
@@ -36,9 +38,10 @@ class JudgedLesson(msgspec.Struct, frozen=True):
 class Outcomes:
     """Joins outcomes to lessons."""
 
-    def __init__(self, store: Memories, trials: Trials, clock: Clock) -> None:
+    def __init__(self, store: Memories, trials: Trials, receipts: Receipts, clock: Clock) -> None:
         self._store = store
         self._trials = trials
+        self._receipts = receipts
         self._clock = clock
 
     async def report(
@@ -77,11 +80,21 @@ class Outcomes:
         return judged, ids[limit - 1] if len(ids) > limit else None
 
     async def _trials_of(self, scope: Scope, receipt: Receipt) -> tuple[Trial, ...]:
-        """The receipt's trials, including those of lessons that it showed without a draw."""
+        """The receipt's trials, including those of lessons that it showed without a draw. A turn is one task: what
+        another block of it was counted for is not counted again."""
         drawn = await self._trials.of_receipt(scope, receipt.receipt_id)
-        known = {trial.memory_id for trial in drawn}
+        known = {*(trial.memory_id for trial in drawn), *await self._counted_elsewhere(scope, receipt)}
         shown = {item.id: Trial(item.id, item.version) for item in receipt.items if item.kind in _KINDS}
         return (*drawn, *(trial for memory_id, trial in shown.items() if memory_id not in known))
+
+    async def _counted_elsewhere(self, scope: Scope, receipt: Receipt) -> set[str]:
+        """The lessons with a trial of another receipt of the same turn."""
+        if not receipt.turn_id:
+            return set()
+        of_turn = await self._receipts.of_turn(scope, receipt.turn_id, _MOST_RECEIPTS)
+        others = [one.receipt_id for one in of_turn if one.receipt_id != receipt.receipt_id]
+        results = await self._trials.results(scope, others) if others else {}
+        return {result.trial.memory_id for some in results.values() for result in some}
 
     async def _lessons(self, scope: Scope, memory_ids: Sequence[str]) -> dict[str, MemoryRecord]:
         found = await self._store.get(scope, tuple(dict.fromkeys(memory_ids)))
