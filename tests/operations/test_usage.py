@@ -12,6 +12,7 @@ import pytest
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.assembly import ASKED_FOR
 from sidemirror_server.cli import command_line
+from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.operations.usage import usage
 from tests.models.endpoint import Slow
 from tests.models.talk import talk
@@ -32,6 +33,10 @@ async def test_what_was_spent_and_what_is_left(tmp_path: Path, capsys: pytest.Ca
         tokens = (await made.spend()).tokens
         assert await asyncio.to_thread(usage, asked(address, as_json=True)) == 0
         told = json.loads(capsys.readouterr().out)
+        # That purpose alone was asked.
+        assert [model.pop("last_answer_time", None) is None for model in told["models"]] == [
+            purpose is not Purpose.MID_TURN_REFLECTION for purpose in ASKED_FOR
+        ]
         assert told["models"] == [
             {
                 "purpose": purpose.value,
