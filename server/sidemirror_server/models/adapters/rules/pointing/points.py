@@ -5,9 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from sidemirror_server.models.adapters.rules.pointing.destructive import destructive
 from sidemirror_server.models.adapters.rules.pointing.done import done
 from sidemirror_server.models.adapters.rules.pointing.failures import failures
-from sidemirror_server.models.adapters.rules.pointing.left_out import left_out
 from sidemirror_server.models.adapters.rules.pointing.near_values import near_values
-from sidemirror_server.models.adapters.rules.pointing.orders import orders
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 from sidemirror_server.models.adapters.rules.pointing.row_states import row_states
@@ -16,7 +14,6 @@ from sidemirror_server.models.adapters.rules.pointing.states import states
 from sidemirror_server.models.adapters.rules.pointing.sums import sums
 from sidemirror_server.models.adapters.rules.pointing.units import units
 from sidemirror_server.models.adapters.rules.pointing.weekdays import weekdays
-from sidemirror_server.models.adapters.rules.pointing.zones import zones
 from sidemirror_server.models.evidence import Evidence
 
 Mechanism = Callable[[Reading], Iterator[Point]]
@@ -32,9 +29,6 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "done": done,
     "destructive": destructive,
     "rows": rows,
-    "orders": orders,
-    "zones": zones,
-    "left_out": left_out,
     "row_states": row_states,
 }
 
