@@ -150,7 +150,7 @@ def is_over_when_met(address: str, turn_id: str) -> bool:
     with grpc.insecure_channel(address) as channel:
         stub = ThinkingServiceStub(channel)
 
-        def state() -> pb.TurnState.ValueType:
+        def state() -> int:
             try:
                 return stub.GetTurn(pb.GetTurnRequest(turn_id=turn_id, page_size=1), timeout=5).turn.state
             except grpc.RpcError as error:
@@ -158,7 +158,8 @@ def is_over_when_met(address: str, turn_id: str) -> bool:
                     raise
                 return pb.TURN_STATE_UNSPECIFIED
 
-        return bool(until(state, bool) == pb.TURN_STATE_FINISHED)
+        found: int = until(state, bool)
+        return found == pb.TURN_STATE_FINISHED
 
 
 def check(turns: list[RecordedTurn], runs: int) -> None:
