@@ -4,6 +4,7 @@ import os
 import signal
 import sqlite3
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -88,13 +89,15 @@ def migrated_template() -> Iterator[None]:
     """An empty embedded store is copied from one that was migrated once: to apply each migration takes three quarters
     of what an opening takes, and a write to the disk for each. What a test migrates itself is migrated."""
     every = read_migrations()
-    template = sqlite3.connect(":memory:", isolation_level=None)
+    # A test's server opens its store in a thread of its own.
+    template, one_copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False), threading.Lock()
     migrate(template, every, 0)
 
     def copied(connection: sqlite3.Connection, known: Sequence[Migration], now_us: int) -> tuple[int, ...]:
         if known != every or connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
             return migrate(connection, known, now_us)
-        template.backup(connection)
+        with one_copy:
+            template.backup(connection)
         connection.execute("UPDATE schema_migrations SET applied_us = ?", (now_us,))
         return tuple(migration.number for migration in every)
 

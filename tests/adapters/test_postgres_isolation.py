@@ -3,9 +3,10 @@
 A build is made whose statements lack the filter on tenant and project. Row level security then has to answer alone.
 """
 
+import asyncio
 import contextlib
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -89,17 +90,44 @@ def unfiltered(statement: str) -> str:
     return _FILTER.sub("($1::text IS NOT NULL AND $2::text IS NOT NULL)", statement)
 
 
+@pytest.fixture(scope="module")
+def filled(databases: Databases) -> Iterator[str]:
+    """A database with the same ids in three scopes, for tests that change nothing."""
+
+    async def make() -> str:
+        name = await databases.create()
+        async with opened(databases, name) as database:
+            await fill_scopes(database)
+        return name
+
+    name = asyncio.run(make())
+    yield name
+    asyncio.run(databases.drop(name))
+
+
 @pytest.fixture(params=["as it is", "without filters"])
-async def database(
-    request: pytest.FixtureRequest, databases: Databases, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[PostgresDatabase]:
-    """A store with the same ids in three scopes."""
-    async with databases.opened() as opened:
-        for number, scope in enumerate((MINE, SIBLING, FOREIGN)):
-            await fill(opened, scope, b'{"of":%d}' % number)
-        if request.param == "without filters":
-            forget_filters(monkeypatch)
-        yield opened
+def build(request: pytest.FixtureRequest, filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The statements, once `filled` is."""
+    if request.param == "without filters":
+        forget_filters(monkeypatch)
+
+
+@pytest.fixture
+async def database(databases: Databases, filled: str, build: None) -> AsyncIterator[PostgresDatabase]:
+    async with opened(databases, filled) as database:
+        yield database
+
+
+@pytest.fixture
+async def own(databases: Databases, filled: str, build: None) -> AsyncIterator[PostgresDatabase]:
+    """The same for a test that changes something."""
+    async with databases.fresh(copy_of=filled) as name, opened(databases, name) as database:
+        yield database
+
+
+async def fill_scopes(database: PostgresDatabase) -> None:
+    for number, scope in enumerate((MINE, SIBLING, FOREIGN)):
+        await fill(database, scope, b'{"of":%d}' % number)
 
 
 def forget_filters(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,41 +253,41 @@ async def test_nobody_sees_nothing(database: PostgresDatabase) -> None:
     assert await PostgresPolicies(database).get(nobody) == ScopePolicies()
 
 
-async def test_changes_touch_their_scope_alone(database: PostgresDatabase) -> None:
-    others = {scope: await everything(database, scope) for scope in (SIBLING, FOREIGN)}
-    work_ = PostgresWork(database)
+async def test_changes_touch_their_scope_alone(own: PostgresDatabase) -> None:
+    others = {scope: await everything(own, scope) for scope in (SIBLING, FOREIGN)}
+    work_ = PostgresWork(own)
     (job,) = [job for job in await work_.claim(SERVES_ALL, ("goal",), 10, 30.0, T0, "w") if job.scope == MINE]
     for scope in others:  # the claim took theirs too, each in its own scope
-        others[scope] = await everything(database, scope)
+        others[scope] = await everything(own, scope)
     await work_.finish(MINE, J1, job.token, b"r", T0)
-    await PostgresSessions(database).update(MINE, S1, b'{"of":9}', T0)
+    await PostgresSessions(own).update(MINE, S1, b'{"of":9}', T0)
     for level in PolicyLevel:
         for policy in (DataPolicy(RetentionPeriods(trace_days=1)), DataPolicy()):
-            await PostgresPolicies(database).set(MINE, PolicyChange(level, policy, "ops", None, 10), T0)
+            await PostgresPolicies(own).set(MINE, PolicyChange(level, policy, "ops", None, 10), T0)
     with pytest.raises(SidemirrorError):  # its turn is open
-        await PostgresSessions(database).delete(MINE, S1)
+        await PostgresSessions(own).delete(MINE, S1)
     nobody = Scope("nobody", "shop")
     with pytest.raises(NotFound):
-        await PostgresSessions(database).update(nobody, S1, b"{}", T0)
+        await PostgresSessions(own).update(nobody, S1, b"{}", T0)
     with pytest.raises(NotFound):
-        await PostgresSessions(database).delete(nobody, S1)
+        await PostgresSessions(own).delete(nobody, S1)
     with pytest.raises(NotFound):
         await work_.finish(nobody, J1, job.token, None, T0)
-    assert {scope: await everything(database, scope) for scope in others} == others
+    assert {scope: await everything(own, scope) for scope in others} == others
 
 
-async def test_deleting_a_session_leaves_the_others(database: PostgresDatabase) -> None:
+async def test_deleting_a_session_leaves_the_others(own: PostgresDatabase) -> None:
     over = batch(head("t1", 3, standing=TurnStanding.FINISHED), b"{}")
-    await PostgresTurnLog(database).append(MINE, (over,))
-    others = {scope: await everything(database, scope) for scope in (SIBLING, FOREIGN)}
-    await PostgresSessions(database).delete(MINE, S1)
-    assert await PostgresSessions(database).get(MINE, S1) is None
-    assert {scope: await everything(database, scope) for scope in others} == others
+    await PostgresTurnLog(own).append(MINE, (over,))
+    others = {scope: await everything(own, scope) for scope in (SIBLING, FOREIGN)}
+    await PostgresSessions(own).delete(MINE, S1)
+    assert await PostgresSessions(own).get(MINE, S1) is None
+    assert {scope: await everything(own, scope) for scope in others} == others
 
 
-async def test_an_erasure_leaves_the_others(database: PostgresDatabase) -> None:
-    others = {scope: await everything(database, scope) for scope in (SIBLING, FOREIGN)}
-    erasures_ = PostgresErasures(database)
+async def test_an_erasure_leaves_the_others(own: PostgresDatabase) -> None:
+    others = {scope: await everything(own, scope) for scope in (SIBLING, FOREIGN)}
+    erasures_ = PostgresErasures(own)
     await erasures_.begin(MINE, "e2", (key(SourceKind.SESSION, "s1"), key(SourceKind.SUBJECT, "anna")), T0)
     while left := await erasures_.left(MINE, "e2", 10):
         for name in left:
@@ -270,7 +298,7 @@ async def test_an_erasure_leaves_the_others(database: PostgresDatabase) -> None:
     assert ended.counts == {"sessions": 1, "turns": 1, "entries": 2, "critiques": 1, "memories": 1, "trials": 1} | {
         "observations": 1
     }
-    assert {scope: await everything(database, scope) for scope in others} == others
+    assert {scope: await everything(own, scope) for scope in others} == others
 
 
 async def everything(database: PostgresDatabase, scope: Scope) -> tuple[Any, ...]:
@@ -295,8 +323,7 @@ async def test_a_build_without_filters_would_leak_without_the_policies(
 ) -> None:
     """The tests above can fail: with the policies switched off, the same build shows what it must not."""
     async with databases.fresh() as name, opened(databases, name) as database:
-        for number, scope in enumerate((MINE, SIBLING, FOREIGN)):
-            await fill(database, scope, b'{"of":%d}' % number)
+        await fill_scopes(database)
         await databases.as_superuser("ALTER TABLE sidemirror.turns DISABLE ROW LEVEL SECURITY", name)
         assert len(await PostgresTurnLog(database).heads(MINE, None, None, None, 10)) == 1
         forget_filters(monkeypatch)
@@ -323,7 +350,7 @@ def test_every_statement_on_payloads_filters(adapter: ModuleType) -> None:
 # --- what a statement cannot do, whatever it says ---------------------------------------------------------------------
 
 
-async def test_without_a_scope_nothing_is_seen_and_nothing_is_kept(database: PostgresDatabase) -> None:
+async def test_without_a_scope_nothing_is_seen_and_nothing_is_kept(own: PostgresDatabase) -> None:
     payloads = (
         "sessions",
         "turns",
@@ -357,22 +384,22 @@ async def test_without_a_scope_nothing_is_seen_and_nothing_is_kept(database: Pos
         "observations",
     )
     for table in payloads:
-        async with database.transaction(None) as transaction:
+        async with own.transaction(None) as transaction:
             assert await transaction.fetch(f"TABLE sidemirror.{table}") == []
             assert await transaction.change(f"DELETE FROM sidemirror.{table}") == 0
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
-        async with database.transaction(None) as transaction:
+        async with own.transaction(None) as transaction:
             await transaction.change("INSERT INTO sidemirror.sessions VALUES ('acme', 'shop', 'x', 0, 0, '')")
 
 
-async def test_nothing_is_kept_for_another_scope(database: PostgresDatabase) -> None:
+async def test_nothing_is_kept_for_another_scope(own: PostgresDatabase) -> None:
     insert = "INSERT INTO sidemirror.sessions VALUES ($1, $2, 'x', 0, 0, '')"
     for place in (("other", "shop"), ("acme", "blog")):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
-            async with database.transaction(MINE) as transaction:
+            async with own.transaction(MINE) as transaction:
                 await transaction.change(insert, *place)
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
-            async with database.transaction(MINE) as transaction:
+            async with own.transaction(MINE) as transaction:
                 await transaction.change("UPDATE sidemirror.sessions SET tenant_id = $1, project_id = $2", *place)
 
 

@@ -70,7 +70,7 @@ class Size(NamedTuple):
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 @pytest.mark.parametrize(
     "size",
-    [pytest.param(Size(20, 5, 10), id="200"), pytest.param(Size(100, 10, 20), id="2000", marks=pytest.mark.long)],
+    [pytest.param(Size(10, 3, 8), id="80"), pytest.param(Size(100, 10, 20), id="2000", marks=pytest.mark.long)],
 )
 def test_nothing_grows(language: Language, size: Size, tmp_path: Path) -> None:
     """`uv run pytest -m long -s tests/clients/test_leaks.py` prints the figures of 2,000 turns.

@@ -1,9 +1,12 @@
 """What a conformance suite is: one coroutine function per clause of a port, named after it (`wq1_…` tests WQ1)."""
 
+import inspect
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from types import ModuleType
 from typing import Any
+
+import pytest
 
 Clause = Callable[[Any], Awaitable[None]]
 
@@ -19,3 +22,13 @@ def clauses_of(suite: ModuleType) -> dict[str, Clause]:
             assert match[1].upper() not in found, f"{match[1].upper()} is tested twice"
             found[match[1].upper()] = value
     return found
+
+
+def one_of_each_port(clauses: Mapping[str, Clause]) -> list[Any]:
+    """For suites that run once more: of each port the clause that does most, by its length; the others are long."""
+    most: dict[str, str] = {}
+    for name, clause in clauses.items():
+        other = most.setdefault(clause.__module__, name)
+        if len(inspect.getsource(clause)) > len(inspect.getsource(clauses[other])):
+            most[clause.__module__] = name
+    return [pytest.param(name, marks=() if name in most.values() else pytest.mark.long) for name in clauses]

@@ -100,10 +100,10 @@ class Databases:
         finally:
             await connection.close()
 
-    async def create(self, *, migrated: bool = True) -> str:
-        """The name of a new database that `owner` owns."""
+    async def create(self, *, migrated: bool = True, copy_of: str = _TEMPLATE) -> str:
+        """The name of a new database that `owner` owns. `copy_of`: of one that nobody is connected to."""
         name = f"test_{next(_numbers)}"
-        template = f"TEMPLATE {_TEMPLATE}" if migrated else ""
+        template = f"TEMPLATE {copy_of}" if migrated else ""
         await self.as_superuser(f"CREATE DATABASE {name} {template} OWNER owner")
         return name
 
@@ -149,9 +149,9 @@ class Databases:
             await connection.close()
 
     @contextlib.asynccontextmanager
-    async def fresh(self, *, migrated: bool = True) -> AsyncIterator[str]:
+    async def fresh(self, *, migrated: bool = True, copy_of: str = _TEMPLATE) -> AsyncIterator[str]:
         """The same for the length of a block."""
-        name = await self.create(migrated=migrated)
+        name = await self.create(migrated=migrated, copy_of=copy_of)
         try:
             yield name
         finally:

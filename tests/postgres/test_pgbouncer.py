@@ -52,7 +52,7 @@ from tests.conformance import (
     turn_log,
     work,
 )
-from tests.conformance.clauses import clauses_of
+from tests.conformance.clauses import clauses_of, one_of_each_port
 from tests.conformance.memory_search import Stores as MemoryStores
 from tests.conformance.turn_log import Stores
 from tests.faults.figures import show
@@ -104,7 +104,7 @@ def pooler(databases: Databases) -> Iterator[Pooler]:
 CLAUSES = {**TURNS, **FOUND, **GRAPH, **DREAMS, **PRUNING, **ERASURES, **OBSERVATIONS, **OTHERS}
 
 
-@pytest.mark.parametrize("clause", CLAUSES)
+@pytest.mark.parametrize("clause", one_of_each_port(CLAUSES))
 async def test_clause(clause: str, databases: Databases, pooler: Pooler) -> None:
     """Seen to fail, for six clauses, when `connect` keeps statements prepared (`statement_cache_size=100`): another
     connection does not have them."""

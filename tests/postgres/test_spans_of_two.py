@@ -14,6 +14,7 @@ from tests.telemetry_in.received import export, recorded
 from tests.telemetry_in.test_keeping import request_above
 from tests.telemetry_in.test_kills import (
     LONG_SETTLE,
+    MEANWHILE,
     SETTINGS,
     SIZES,
     WHOLE_RUNS,
@@ -54,6 +55,7 @@ async def test_spans_at_either_of_two_sidecars_are_one_turn(runs: int, kills: in
     check(await asyncio.to_thread(recorded, two[0].address, ended=runs), runs)
 
 
+@pytest.mark.long  # as they come otherwise, see the last test
 async def test_the_recorded_set_ups_at_either_of_two_sidecars(two: list[Process]) -> None:
     """Seen to fail when the notes of an export are written 0.3 s after it is acknowledged."""
     await sent_and_killed(two, captured(), 2, 22)
@@ -83,8 +85,9 @@ async def test_a_turn_that_either_of_two_sidecars_records_is_finished(
     check_whole(turns, runs)
 
 
-async def test_the_recorded_set_ups_with_their_tops_first(databases: Databases, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", MEANWHILE)
+async def test_the_recorded_set_ups_with_their_tops_first(kills: int, databases: Databases, tmp_path: Path) -> None:
     """Seen to fail when a turn that is there counts as made."""
     async with pair(databases, tmp_path, LONG_SETTLE) as both:
-        await mixed_and_killed(both, 2, 28)
+        await mixed_and_killed(both, kills, 28)
         await asyncio.to_thread(check_captures, both[0].address)
