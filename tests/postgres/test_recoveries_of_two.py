@@ -37,7 +37,8 @@ async def test_what_either_saw_is_told_at_both(url: str, tmp_path: Path, monkeyp
 
 
 async def test_one_failure_in_six_customers_tasks(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on the embedded store (`tests/wire/test_failures_across_tasks.py`)."""
+    """As on the embedded store (`tests/wire/test_failures_across_tasks.py`), where it was seen to fail when what a call
+    was given is not masked."""
     monkeypatch.setattr(moves, "SILENT_FRACTION", 0.0)
     async with running(tmp_path, database_url=url) as served:
         await lived_with_all(served.address)

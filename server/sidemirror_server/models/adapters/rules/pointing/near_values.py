@@ -63,8 +63,8 @@ def _unknown(reading: Reading, sentence: Spoken) -> Iterator[tuple[str, str, int
 def _recorded(reading: Reading) -> dict[str, list[_Recorded]]:
     """The values of the record that the answer does not tell, by kind."""
     found: dict[str, list[_Recorded]] = {}
-    texts = (reading.record.request, *(call.text[:_TEXT_CHARS] for call in reading.record.calls))
-    for text in texts:
+    for whole in (reading.record.request, *(call.text for call in reading.record.calls)):
+        text = whole[:_TEXT_CHARS]
         for value, _, start, end in typed(text):
             if value not in reading.values:
                 words = _words(text, start, end)
@@ -74,10 +74,9 @@ def _recorded(reading: Reading) -> dict[str, list[_Recorded]]:
 
 def _words(text: str, start: int, end: int) -> frozenset[str]:
     """The words of a line around a place of it."""
-    begin = max(text.rfind("\n", 0, start) + 1, start - _BEFORE_CHARS)
-    stop = text.find("\n", end)
-    around = text[begin:start] + " " + text[end : min(stop if stop >= 0 else len(text), end + _AFTER_CHARS)]
-    return aligned(around)
+    before = text[max(0, start - _BEFORE_CHARS) : start].rpartition("\n")[2]
+    after = text[end : end + _AFTER_CHARS].partition("\n")[0]
+    return aligned(f"{before} {after}")
 
 
 def _plain(value: Value) -> str:

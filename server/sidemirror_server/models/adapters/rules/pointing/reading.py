@@ -28,6 +28,8 @@ _ABOUT = re.compile(
     r"extension|#|~|≈|≥|≤|>|<|[-–—])[ \t]*$",
     re.IGNORECASE,
 )
+# Longer than any of these words, and as short as a search before each value of a long sentence has to be.
+_ABOUT_CHARS = 32
 _UNREAL = re.compile(
     r"\b(?:if|would|could|should|might|(?-i:may)|can|cannot|can['’]t|unless|once|before|when|whether|"
     r"instead|rather|expected|"
@@ -188,7 +190,7 @@ def _scales(number: Figure) -> tuple[float, ...]:
 
 def is_hedged(sentence: Spoken, start: int) -> bool:
     """Whether what stands at this place of the sentence is rounded, a bound, a part of a range, or a condition."""
-    return _ABOUT.search(sentence.text[:start]) is not None
+    return _ABOUT.search(sentence.text[max(0, start - _ABOUT_CHARS) : start]) is not None
 
 
 def is_unreal(text: str) -> bool:
