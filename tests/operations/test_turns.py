@@ -211,7 +211,7 @@ async def test_silence_and_critiques_and_recalls_are_told(tmp_path: Path, capsys
         none = "no lesson with it: its start did not ask for any; the agent asked later, and was given 1 lesson"
         assert none in told
         assert "  no calls" not in shown[0]
-        assert "  1 lesson, recalled  " in shown[0]
+        assert "  1 lesson, recalled, 1 critique, 1 revise  " in shown[0]
         assert told.count("  sql failed: Table 'shop.orders' doesn't exist") == 2
         assert "· nothing told: nothing was known for this failure; sql|not_found|missing_table" in told
         assert f"↳ memory context: strategy {stored.strategy_id} (by words; words count, order; score 0." in told

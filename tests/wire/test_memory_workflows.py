@@ -185,7 +185,8 @@ async def test_success(provider: str, tmp_path: Path) -> None:
         again = await made.memory.StoreReflection(
             pb.StoreReflectionRequest(**SCOPE, result=result, session_id="s-1"), timeout=60
         )
-        assert again == stored, "what is known is strengthened, not copied"
+        ids = (again.reflection_id, again.strategy_id)
+        assert ids == (stored.reflection_id, stored.strategy_id), "what is known is strengthened, not copied"
 
 
 async def test_the_api_example(tmp_path: Path) -> None:

@@ -261,7 +261,7 @@ test("calls that overlap are told apart by their ids", async () => {
   turn.finish(TaskOutcome.SUCCESS);
   assert.ok(await sidemirror.flush(10_000));
   const said = there.events.slice(1, -1).map(({ kind: { value } }) => Object.values({ ...(value as object), $typeName: "" }).join(" "));
-  assert.deepEqual(said, [" a look {} false", " b look {} false", " b Error: gone", " a 41 false", " How many?", " 41"]);
+  assert.deepEqual(said, [" a look {} false", " b look {} false", " b Error: gone", " a 41 false false", " How many?", " 41"]);
   await sidemirror.close();
   there.stop();
 });

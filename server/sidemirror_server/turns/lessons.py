@@ -8,13 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from sidemirror_server.goals.context import GoalContexts, GoalLessons
-from sidemirror_server.memory.finding.context import (
-    DEFAULT_ITEMS,
-    MOST_RECEIPTS,
-    FailedCall,
-    Fitting,
-    MemoryContext,
-)
+from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, FailedCall, Fitting, MemoryContext
 from sidemirror_server.memory.finding.fits import OF_SHELL, SILENCED, ContextTask
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.trials.holdout import HELD_BACK, held_of
@@ -195,12 +189,6 @@ class Lessons:
         if await _in_time(self._receipts.issue(scope, receipt)) is None:
             return None
         return block
-
-    async def said(self, scope: Scope, turn_id: TurnId) -> frozenset[bytes]:
-        """The hashes of the texts that blocks have told the turn; empty if the store is away or slow. Raises nothing
-        but cancellation."""
-        receipts = await _in_time(self._receipts.of_turn(scope, turn_id, MOST_RECEIPTS))
-        return frozenset(item.text_hash for receipt in receipts or () for item in receipt.items)
 
     async def _of_memory(self, scope: Scope, wish: ContextWish, task: ContextTask) -> Fitting | None:
         if self._memory is None or not (task.task.strip() or task.tools or task.signatures):

@@ -21,7 +21,7 @@ from sidemirror_server.turns.lessons import FailureLessons, Lessons
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.retired import RetiredWords, repeats_retired
-from sidemirror_server.vocabulary.block import ContextBlock, shown_hash
+from sidemirror_server.vocabulary.block import ContextBlock
 from sidemirror_server.vocabulary.budget import ANSWER_S, Claim, claim, model_timeout_s
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, new_id
@@ -31,15 +31,10 @@ from sidemirror_server.vocabulary.status import ResultStatus
 _log = logging.getLogger(__name__)
 NOTHING_MORE = Extra()
 # The detail of a reflection on a failure that was repaired while it was made.
-TOLD_BEFORE = "the turn was told the same before"
 WORKED_SINCE = "the same call has worked since"
 # How long a reflection waits for its lessons after its model has answered. Chosen here: many times what a healthy store
 # takes, including a sidecar's first search.
 _LESSONS_S = 1.0
-# The provider of the built-in model.
-RULES = "rules"
-# A block of lessons, and the hashes of all texts that the turn was told with it.
-_Told = tuple[ContextBlock | None, frozenset[bytes]]
 # Where the agent's host has a shell no model is asked: its words would not be told (decision 064).
 _OF_SHELL = Reflection(ResultStatus.NOTHING, "the host has a shell: it is told no model's words")
 
@@ -153,7 +148,7 @@ class Reflections:
     ) -> None:
         # The lessons are looked up while the model thinks; then the reflection waits for them, at most _LESSONS_S.
         found = asyncio.create_task(self._found(turn, asked.failures))
-        lessons: asyncio.Task[_Told] | None = None
+        lessons: asyncio.Task[ContextBlock | None] | None = None
         try:
             reflection = _OF_SHELL
             if not turn.state.config.has_shell:
@@ -166,8 +161,7 @@ class Reflections:
             if directive_id in turn.state.withdrawn:
                 reflection = Reflection(ResultStatus.NOTHING, WORKED_SINCE, usage=reflection.usage)
             elif lessons.done():
-                block, said = lessons.result()
-                reflection = _with(_not_said(reflection, said), block)
+                reflection = _with(reflection, lessons.result())
         finally:
             found.cancel()
             if lessons is not None:
@@ -190,11 +184,10 @@ class Reflections:
 
     async def _block(
         self, turn: LiveTurn, directive_id: DirectiveId, finding: "asyncio.Task[FailureLessons]"
-    ) -> "_Told":
-        """The block of the lessons found, and what the turn is told with it. The policy is looked at again: the model
-        may have taken longer than a change of policy may take to hold."""
-        block = await self._lessons.block_for_failures(turn.scope, turn.state, directive_id, await finding)
-        return block, await self._lessons.said(turn.scope, turn.state.turn_id)
+    ) -> ContextBlock | None:
+        """The block of the lessons found. The policy is looked at again: the model may have taken longer than a change
+        of policy may take to hold."""
+        return await self._lessons.block_for_failures(turn.scope, turn.state, directive_id, await finding)
 
     def _patience_s(self, wanted_at_s: float | None) -> float:
         """How long a finished reflection waits for its lessons."""
@@ -235,17 +228,6 @@ async def not_retired(retired: RetiredWords, scope: Scope, reflection: Reflectio
         return reflection
     detail, cited = repeats_retired(next(iter(said.values()))), reflection.cited_event_ids
     return Reflection(ResultStatus.NOTHING, detail, usage=reflection.usage, cited_event_ids=cited)
-
-
-def _not_said(reflection: Reflection, said: frozenset[bytes]) -> Reflection:
-    """The reflection without an action that a block has told the turn in the same words. What the rules say beside it
-    is what the agent has read."""
-    if not reflection.suggested_action or shown_hash(reflection.suggested_action) not in said:
-        return reflection
-    if reflection.usage is not None and reflection.usage.provider == RULES:
-        usage, cited = reflection.usage, reflection.cited_event_ids
-        return Reflection(ResultStatus.NOTHING, TOLD_BEFORE, usage=usage, cited_event_ids=cited)
-    return msgspec.structs.replace(reflection, suggested_action=None)
 
 
 def _with(reflection: Reflection, lessons: ContextBlock | None) -> Reflection:

@@ -147,11 +147,6 @@ def text_hash(text: str) -> bytes:
     return hashlib.sha256(" ".join(folded.split()).encode("utf-8", "surrogatepass")).digest()
 
 
-def shown_hash(text: str) -> bytes:
-    """The hash of a text as an item of a block shows it."""
-    return text_hash(one_line(text))
-
-
 def _shown(item: BlockItem) -> BlockItem:
     return msgspec.structs.replace(item, text=one_line(item.text))
 

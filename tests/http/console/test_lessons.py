@@ -121,7 +121,8 @@ def test_what_was_counted_and_shown_elsewhere_is_told(server: SidecarThread, bro
         },
     )
     shows(page, "No lift yet: nothing was compared.")
-    shows(page, "A partial outcome is among those that did not. Shown without a draw is not compared.")
+    shows(page, "A partial outcome is among those that did not. A turn is one task, with however many blocks.")
+    shows(page, "Shown without a draw is not compared.")
     rows = [" ".join(row.split()) for row in texts(page, ".arms tbody tr")]
     assert rows[2:] == [
         "shown without a draw 2 1 1 0 50 %",

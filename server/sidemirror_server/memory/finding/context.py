@@ -37,7 +37,7 @@ from sidemirror_server.policy.record import Advice, AdviceKind
 from sidemirror_server.trace.failure import category_of
 from sidemirror_server.trace.receipts import Fit, Receipt, ReceiptKind, Receipts, ShownIn, receipt_items
 from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, HEADING, Offers, Telling, arbitrated
-from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted, shown_hash
+from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.telling import says_no_lesson, without_references
@@ -45,7 +45,7 @@ from sidemirror_server.vocabulary.terms import telling_terms
 
 _KINDS = frozenset(kind.value for kind in MemoryKind)
 # How many of a turn's receipts are read, from the first on. Chosen here: more blocks than a turn requests.
-MOST_RECEIPTS = 200
+_MOST_RECEIPTS = 200
 DEFAULT_ITEMS = 5
 # How many candidates are read for each item of a block. Chosen here: some may not apply, or may repeat another lesson.
 _CANDIDATES = 4
@@ -162,16 +162,14 @@ class MemoryContext:
     async def decided(self, scope: Scope, turn_id: str, but: str = "") -> Decided:
         """The lessons that this turn's blocks have held back or shown so far, ignoring the receipt `but`. Raises what
         the store raises."""
-        receipts = await self._receipts.of_turn(scope, turn_id, MOST_RECEIPTS) if turn_id else ()
+        receipts = await self._receipts.of_turn(scope, turn_id, _MOST_RECEIPTS) if turn_id else ()
         others = [receipt for receipt in receipts if receipt.receipt_id != but]
         held = {memory_id for receipt in others for memory_id in receipt.held_back}
         shown = {item.id for receipt in others for item in receipt.items if item.kind in _KINDS}
-        said = frozenset(item.text_hash for receipt in others for item in receipt.items)
         if not held and not shown:
-            return Decided(said=said)
+            return NOTHING_DECIDED
         records = await self._recall.records(scope, sorted(held | shown))
-        of = {one: memory.strategy_of for one, memory in records.items() if memory.strategy_of}
-        return msgspec.structs.replace(decided(held, shown, of), said=said)
+        return decided(held, shown, {one: memory.strategy_of for one, memory in records.items() if memory.strategy_of})
 
     async def answering(
         self,
@@ -184,8 +182,8 @@ class MemoryContext:
         has_shell: bool = False,
     ) -> tuple[BlockLesson, ...]:
         """The lessons for a turn's failed calls, the best first: about the same failure, or this kind of error of this
-        tool. Leaves out the memories `but`, those that the turn holds back or was told in the same words, those that a
-        policy silences, and with a shell those that no person reviewed. Raises what the store raises."""
+        tool. Leaves out the memories `but`, those that the turn holds back, those that a policy silences, and with a
+        shell those that no person reviewed. Raises what the store raises."""
         advice = await self._policies.advice(scope)
         if not advice.gives(AdviceKind.LESSONS) or await self._recall.has_none(scope):
             return ()
@@ -214,8 +212,7 @@ class MemoryContext:
         ]
         # Strategies come before reflections.
         fitting.sort(key=lambda one: (-one.applies, one.memory.kind is MemoryKind.REFLECTION, -one.memory.importance))
-        lessons = tuple(_lesson(one) for one in fitting)
-        return tuple(lesson for lesson in lessons if shown_hash(lesson.item.text) not in before.said)
+        return tuple(_lesson(one) for one in fitting)
 
     async def _applying(
         self, scope: Scope, task: ContextTask, limit: int, state: MemoryState = MemoryState.ACTIVE

@@ -18,11 +18,10 @@ HELD_BACK = "it is held back this time, to learn what happens without it"
 
 class Decided(msgspec.Struct, frozen=True):
     """The lessons that earlier blocks of a turn held back or showed. A lesson is named by its own memory id and by that
-    of its reflection. `said`: `vocabulary.block.text_hash` of every text shown, also of goals and recoveries."""
+    of its reflection."""
 
     held_back: frozenset[str] = frozenset()
     shown: frozenset[str] = frozenset()
-    said: frozenset[bytes] = frozenset()
 
 
 NOTHING_DECIDED = Decided()
