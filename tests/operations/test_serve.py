@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.operations.serve import errors_in
 from tests.faults.agents import started
 from tests.faults.process import Process
 from tests.faults.sidecars import channel, stub_on
@@ -23,3 +24,9 @@ async def test_a_sidecar_that_ends_by_a_defect_says_so_in_its_log(tmp_path: Path
     assert line["level"] == "error"
     assert line["exception"].endswith("\nbuiltins.AttributeError")
     assert CONTENT not in text
+
+
+def test_each_error_has_a_line_also_in_a_group_of_a_group() -> None:
+    """As of a background task that has tasks of its own. The log shows no errors of a group."""
+    inner, outer = KeyError("k"), ValueError("v")
+    assert list(errors_in(ExceptionGroup("all", [ExceptionGroup("one task's", [inner]), outer]))) == [inner, outer]

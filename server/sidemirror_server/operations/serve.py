@@ -6,7 +6,7 @@ import logging
 import resource
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 
 from sidemirror_server.assembly import assemble
@@ -57,10 +57,19 @@ def serve(flags: Mapping[str, str]) -> int:
         return exit_codes.FAILED
     except ExceptionGroup as failures:
         # A defect of what runs in the background. A line of the log has no contents, as a traceback on stderr may.
-        for failure in failures.exceptions:
+        for failure in errors_in(failures):
             _log.error("sidecar_fails", exc_info=failure)
         return exit_codes.FAILED
     return 0
+
+
+def errors_in(group: ExceptionGroup[Exception]) -> Iterator[Exception]:
+    """The errors of a group, and of the groups in it."""
+    for one in group.exceptions:
+        if isinstance(one, ExceptionGroup):
+            yield from errors_in(one)
+        else:
+            yield one
 
 
 def _allow_descriptors() -> None:

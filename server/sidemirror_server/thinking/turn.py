@@ -27,7 +27,8 @@ from sidemirror_server.thinking.record import (
     TurnSummary,
 )
 from sidemirror_server.thinking.schedule import Decision, Reason, ScheduleFacts, decide
-from sidemirror_server.thinking.turn_state import CallOf, OpenCall, ToldOf, TurnState
+from sidemirror_server.thinking.turn_state import OpenCall, ToldOf, TurnState
+from sidemirror_server.thinking.withdrawal import call_failed, call_worked, give_slot_back, note_cause, supersede
 from sidemirror_server.trace.event import (
     Event,
     ModelReturned,
@@ -46,7 +47,7 @@ from sidemirror_server.trace.event import (
 from sidemirror_server.trace.failure import category_of
 from sidemirror_server.trace.log import TurnStanding
 from sidemirror_server.vocabulary.budget import BudgetLeft, budget_left
-from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId
+from sidemirror_server.vocabulary.ids import EventId, SessionId
 from sidemirror_server.vocabulary.missing_names import missing_name
 from sidemirror_server.vocabulary.slots import is_tool_name
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
@@ -176,7 +177,7 @@ def _apply_claim(state: TurnState, sequence: int, claim: SlotClaim) -> None:
         return
     state.spent = msgspec.structs.replace(state.spent, reflections=state.spent.reflections + 1)
     state.at_decision = False
-    _tell_of(state, claim.directive_id, claim.caused_by)
+    note_cause(state, claim.directive_id, claim.caused_by)
 
 
 def _apply_directive(state: TurnState, directive: Directive) -> None:
@@ -192,7 +193,7 @@ def _apply_directive(state: TurnState, directive: Directive) -> None:
             state.tool_errors, state.last_reflection = plan.carried.tool_errors, plan.carried.last_reflection
         case Nudge(pattern=pattern):
             state.nudge_count += 1
-            _tell_of(state, directive.directive_id, directive.caused_by)
+            note_cause(state, directive.directive_id, directive.caused_by)
             state.findings = tuple(finding for finding in state.findings if finding.pattern is not pattern)
         case Reflection() as reflection:
             _apply_reflection(state, directive, reflection)
@@ -249,12 +250,12 @@ def _apply_reflection(state: TurnState, directive: Directive, reflection: Reflec
         if status is ResultStatus.OK:
             state.last_reflection = state.last_reflection if directive.is_shadow else reflection
             if told is not None:
-                _supersede(state, told)
+                supersede(state, told)
                 takes_slot = is_unasked and not _tokens(reflection.usage)
                 state.told_of[directive.directive_id] = ToldOf(told.calls, is_reflection=True, takes_slot=takes_slot)
         elif is_unasked and not (reflection.usage and reflection.usage.cost_usd):
             # Nobody asked for it, it cost nothing and it says nothing: it takes no slot.
-            _give_slot_back(state)
+            give_slot_back(state)
         _clear_until(state, claimed[0], periodic=Reason.PERIODIC in directive.reasons)
     else:
         state.tried_at_step = state.steps_done
@@ -262,54 +263,6 @@ def _apply_reflection(state: TurnState, directive: Directive, reflection: Reflec
 
 def _tokens(usage: Usage | None) -> int:
     return usage.input_tokens + usage.output_tokens if usage is not None else 0
-
-
-def _give_slot_back(state: TurnState) -> None:
-    state.spent = msgspec.structs.replace(state.spent, reflections=state.spent.reflections - 1)
-
-
-def _tell_of(state: TurnState, directive_id: DirectiveId, caused_by: tuple[EventId, ...]) -> None:
-    """A directive is about the calls that failed in these events and did not work since."""
-    causes = set(caused_by)
-    calls = frozenset(call for call, failures in state.failing.items() if not causes.isdisjoint(failures))
-    if calls:
-        state.told_of[directive_id] = ToldOf(calls)
-
-
-def _supersede(state: TurnState, told: ToldOf) -> None:
-    """Of one failure there is one text: that of the latest reflection."""
-    for directive_id, earlier in state.told_of.items():
-        if earlier.is_reflection and earlier.calls <= told.calls:
-            _withdraw(state, directive_id)
-
-
-def _withdraw(state: TurnState, directive_id: DirectiveId) -> None:
-    if directive_id not in state.withdrawn:
-        state.withdrawn = (*state.withdrawn, directive_id)
-
-
-def _has_failed(state: TurnState, call: CallOf, event_id: EventId) -> None:
-    if len(state.failing) >= _MOST_OPEN_CALLS:
-        state.failing.pop(next(iter(state.failing)))
-    before = state.failing.pop(call, ())
-    state.failing[call] = (*before[-_MOST_ERRORS + 1 :], event_id)
-
-
-def _has_worked(state: TurnState, call: CallOf) -> None:
-    """A call that failed before has worked unchanged: nothing needs to be said of its failures any more."""
-    repaired = state.failing.pop(call, ())
-    if not repaired:
-        return
-    state.tool_errors = tuple(error for error in state.tool_errors if error.event_id not in repaired)
-    for directive_id, told in tuple(state.told_of.items()):
-        left = told.calls - {call}
-        if left:
-            state.told_of[directive_id] = msgspec.structs.replace(told, calls=left)
-            continue
-        del state.told_of[directive_id]
-        _withdraw(state, directive_id)
-        if told.takes_slot:
-            _give_slot_back(state)
 
 
 def _spend(state: TurnState, usage: Usage | None) -> None:
@@ -407,7 +360,7 @@ def _call_ended(
         state.tool_errors = (*state.tool_errors[-_MOST_ERRORS + 1 :], seen)
     if call is not None:
         one = (call.agent, call.key)
-        _has_failed(state, one, event.event_id) if failed else _has_worked(state, one)
+        call_failed(state, one, event.event_id) if failed else call_worked(state, one)
     state.steps_done += 1
     outcome = ToolOutcome(tool, clip(text, RESULT_CHARS), failed, event.event_id)
     state.results = (*state.results[-_KEPT_RESULTS + 1 :], outcome)
