@@ -28,6 +28,7 @@ import { nextCall } from "./next_call.js";
 import { Badge, Id, Link, Text, Time } from "./parts.js";
 import { idOf, isFailure, nameOf, timeOf, type Told } from "./record.js";
 import { whyNoAdvice, whyNoLesson } from "./silences.js";
+import { HeldAbout } from "./taught.js";
 import { counted, headline, lasting, millisOf, percent, seen, spaced, word } from "./words.js";
 
 export function Entry(props: { entry: TurnEntry; begun: Timestamp | undefined; told: Told; isNamed: boolean }) {
@@ -176,6 +177,7 @@ function Directive(props: { directive: TurnDirective; sequence: bigint; told: To
               <Id>{kind.value.signature}</Id>
             </Link>
           </p>
+          <HeldAbout directive={directive} signature={kind.value.signature} told={told} />
           <Followed directive={directive} signature={kind.value.signature} told={told} />
         </>
       );

@@ -9,7 +9,7 @@ import {
   type LessonStatistics,
   type Memory,
 } from "@sidemirror/api/v1/reflective_memory";
-import { OriginSchema } from "@sidemirror/api/v1/common";
+import { Origin, OriginSchema } from "@sidemirror/api/v1/common";
 import { AdviceKind } from "@sidemirror/api/v1/sidecar";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { useState } from "preact/hooks";
@@ -22,7 +22,7 @@ import { Answered, Empty, Facts, Grpcurl, Heading, Id, Link, Missing, More, Text
 import { usePlace } from "./place.js";
 import { Lift } from "./plots.js";
 import { Receipts } from "./receipts.js";
-import { counted, headline, percent, reviewCommand, seen, word } from "./words.js";
+import { counted, headline, isCorrection, percent, reviewCommand, seen, word } from "./words.js";
 
 /** A memory by its id, or a goal's reflection: receipts name both as lessons. */
 export function Lesson(props: { id: string }) {
@@ -84,7 +84,12 @@ function Known(props: { memory: Memory }) {
       <Facts
         of={[
           ["Kind", word(MemoryKindSchema, memory.kind)],
-          ["Trust", word(OriginSchema, memory.origin)],
+          [
+            "Trust",
+            memory.origin === Origin.TOOL && isCorrection(memory)
+              ? "tool: its user said it; what it was learned from has texts of tools too"
+              : word(OriginSchema, memory.origin),
+          ],
           ["Importance", memory.importance.toFixed(2)],
           ["Learned", `${memory.strength} ×`],
           ["Episodes", memory.episodeCount],

@@ -13,7 +13,7 @@ export interface NextCall {
 
 export function nextCall(directive: TurnDirective, sequence: bigint, told: Told): NextCall {
   const events = [...told.events.values()];
-  const cause = directive.causedBy.map((id) => callOf(id, told)).findLast((one) => one !== undefined);
+  const cause = callAbout(directive, told);
   const name = cause ? `call of ${headline(cause.name, 80)}` : "call";
   const later = events.filter((one) => one.sequence > sequence);
   const call = later.find((one) => {
@@ -28,6 +28,11 @@ export function nextCall(directive: TurnDirective, sequence: bigint, told: Told)
   const before = cause && endOf(cause.callId, events);
   const isSame = cause?.arguments === made.arguments && before !== undefined && answerOf(before) === answerOf(ended);
   return { call, told: isSame ? "the same call again, with the same answer: not followed" : `the next ${name} worked` };
+}
+
+/** The newest call among what caused a directive. */
+export function callAbout(directive: TurnDirective, told: Told) {
+  return directive.causedBy.map((id) => callOf(id, told)).findLast((one) => one !== undefined);
 }
 
 function madeIn({ entry }: TurnEntry) {

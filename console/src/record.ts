@@ -1,6 +1,6 @@
 /** What an entry of a turn's record is. */
 import type { ContextBlock } from "@sidemirror/api/v1/common";
-import type { LessonStatistics } from "@sidemirror/api/v1/reflective_memory";
+import type { LessonStatistics, Memory } from "@sidemirror/api/v1/reflective_memory";
 import type { FailureFollowUp, TurnCritique, TurnEntry, TurnEvent } from "@sidemirror/api/v1/thinking";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
@@ -21,6 +21,8 @@ export interface Told {
   readonly tools: ReadonlyMap<string, string>;
   /** The evidence about the lessons that are shown, by id. */
   readonly lessons: ReadonlyMap<string, LessonStatistics>;
+  /** The lessons that are in quarantine, the newest first. */
+  readonly held: readonly Memory[];
   /** What followed the failing calls, by what they are recognised by: of each kind the first one in the turn. */
   readonly followUps: ReadonlyMap<string, FailureFollowUp>;
   /** The event of the call that an event ended, by their ids. */

@@ -13,6 +13,7 @@ import { NearTurns } from "./near.js";
 import { Answered, Empty, Facts, Failed, Grpcurl, Heading, Id, Link, Missing, Text, Time, Unread } from "./parts.js";
 import { hrefOf, scopeOf, usePlace } from "./place.js";
 import { blocksOf, idOf, isTold, MEMORY_KINDS, references, spanOf, timeOf, type Told } from "./record.js";
+import { Taught, useNewestLessons, type NewestLessons } from "./taught.js";
 import { BEFORE, PAGE, useEntries } from "./turn_entries.js";
 import { Standing, tookOf } from "./turns.js";
 import { counted, lasting, millisOf, whole } from "./words.js";
@@ -69,7 +70,8 @@ function Record(props: { turn: TurnRecord; head: GetTurnResponse; start: bigint;
 
   const lifts = useLifts(entries);
   const aside = useAsides(turn, isOpen);
-  const told = useTold(turn, entries, loaded.followUps, lifts, aside, hasMore);
+  const newest = useNewestLessons(turn);
+  const told = useTold(turn, entries, loaded.followUps, lifts, aside, newest, hasMore);
   const shown = onlyTold ? entries.filter(isTold) : entries;
   const wished = goalOf(entries);
   const reported = useAsked(`goal of ${turn.turnId} ${turn.state} ${wished}`, async (signal) => wished || goalOfTurn(api, turn.turnId, signal));
@@ -113,6 +115,7 @@ function Record(props: { turn: TurnRecord; head: GetTurnResponse; start: bigint;
           ["Shadow mode", turn.isShadow && <ShadowSpan at={turn.startTime} />],
         ]}
       />
+      {newest.value && <Taught turn={turn} lessons={newest.value} />}
       <div class="bar">
         <h2>
           {counted(entries.length, "entry").replace("entrys", "entries")}
@@ -131,6 +134,7 @@ function Record(props: { turn: TurnRecord; head: GetTurnResponse; start: bigint;
       )}
       <Missing asked={aside} what="What the agent asked for by itself" />
       <Missing asked={lifts} what="Whether these lessons help" />
+      <Missing asked={newest} what="Which lessons were learned from it, or are in quarantine" />
       <Missing asked={reported} what="For which goal it was reported" />
       {start > 0n && (
         <button type="button" onClick={() => void loaded.earlier()}>
@@ -213,6 +217,7 @@ function useTold(
   followed: readonly FailureFollowUp[],
   { value }: Asked<ReadonlyMap<string, LessonStatistics>>,
   { value: asides }: Asked<readonly Aside[]>,
+  { value: newest }: Asked<NewestLessons>,
   hasMore: boolean,
 ): Told {
   const last = entries.at(-1)?.sequence ?? 0n;
@@ -221,6 +226,6 @@ function useTold(
     const followUps = new Map(followed.map((one) => [one.signature, one]));
     const critiques = new Map(asides?.flatMap(({ key, critique }) => (critique ? [[key, critique] as const] : [])));
     const isOver = state !== TurnState.OPEN;
-    return { turnId, task, isOver, recalledCount, ...references(entries), lessons: value ?? new Map(), followUps, critiques, saidUntil };
-  }, [turnId, task, state, recalledCount, entries, value, followed.length, asides, saidUntil]);
+    return { turnId, task, isOver, recalledCount, ...references(entries), lessons: value ?? new Map(), held: newest?.held ?? [], followUps, critiques, saidUntil };
+  }, [turnId, task, state, recalledCount, entries, value, followed.length, asides, newest, saidUntil]);
 }

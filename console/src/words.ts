@@ -55,6 +55,12 @@ export function heldBecause(memory: Memory): string {
   return headline([memory.quarantine, memory.reason].filter(Boolean).join(": "), 200);
 }
 
+/** Whether a lesson was learned from a user who corrected the agent. */
+export function isCorrection(memory: Memory): boolean {
+  const causes = memory.metadata?.learned_from;
+  return memory.quarantine === "correction" || (Array.isArray(causes) && causes.includes("correction"));
+}
+
 /** The command that makes a memory active. */
 export function reviewCommand(memory: Memory): string {
   return `sidemirror memory review ${headline(memory.id, 256)} active --reason …`;

@@ -175,15 +175,15 @@ async def test_a_turn_and_its_goal_name_each_other(tmp_path: Path, capsys: pytes
         assert any(line.endswith("  shown in turn t2") for line in lines), lines
 
 
-async def reported(served: Running, *events: thinking_pb.TurnEvent) -> None:
-    await served.stub.ReportEvents(thinking_pb.ReportEventsRequest(turn_id="t", events=events), timeout=60)
+async def reported(served: Running, *events: thinking_pb.TurnEvent, turn_id: str = "t") -> None:
+    await served.stub.ReportEvents(thinking_pb.ReportEventsRequest(turn_id=turn_id, events=events), timeout=60)
 
 
-async def until_recorded(served: Running, is_it: Callable[[thinking_pb.TurnEntry], bool]) -> None:
+async def until_recorded(served: Running, is_it: Callable[[thinking_pb.TurnEntry], bool], turn_id: str = "t") -> None:
     """Waits for an entry of the turn."""
     async with asyncio.timeout(60):
         while True:
-            found = await served.stub.GetTurn(thinking_pb.GetTurnRequest(turn_id="t"), timeout=60)
+            found = await served.stub.GetTurn(thinking_pb.GetTurnRequest(turn_id=turn_id), timeout=60)
             if any(map(is_it, found.entries)):
                 return
             await asyncio.sleep(0.02)

@@ -13,6 +13,7 @@ from sidemirror_server.operations.lesson_figures import figures, held_by_draw, l
 from sidemirror_server.operations.lesson_sources import sources_of
 from sidemirror_server.operations.shown import name_of, plain, words_of
 from sidemirror_server.operations.shown_texts import held_because, review_command
+from sidemirror_server.operations.turn_lessons import is_correction
 
 # What makes versions without a call.
 _OF_SIDECAR = ("judged",)
@@ -57,7 +58,7 @@ def show_memory(memory: pb.Memory, versions: Iterable[pb.Memory]) -> None:
         "text": memory.content,
         "state": f"{name_of(pb.MemoryState, memory.state)}{memory.quarantine and f' ({held_because(memory)})'}",
         _AGAIN.get(memory.state, ""): review_command(memory),
-        "origin": name_of(common_pb2.Origin, memory.origin),
+        "origin": _origin(memory),
         "importance": f"{memory.importance:.2f}",
         "confidence": confidence,
         "tags": ", ".join(memory.tags),
@@ -139,6 +140,14 @@ def show_lessons(lessons: Sequence[pb.LessonStatistics]) -> None:
 
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _origin(memory: pb.Memory) -> str:
+    """How far a lesson's words are trusted. A correction has the trust of its episode's tools, though a user said it."""
+    origin = name_of(common_pb2.Origin, memory.origin)
+    if memory.origin != common_pb2.ORIGIN_TOOL or not is_correction(memory):
+        return origin
+    return f"{origin} (its user said it; what it was learned from has texts of tools too)"
 
 
 def _plain(text: str) -> Text:

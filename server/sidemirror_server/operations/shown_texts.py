@@ -15,7 +15,7 @@ from sidemirror_server.trace.receipts import GOAL_ITEM, RECOVERY_ITEM
 # The most versions of a lesson that are looked through.
 _MOST_VERSIONS = 1_000
 # How much of a lesson that was left out is told, and of how many.
-_FIRST_CHARS, _MOST_FIRST = 100, 50
+FIRST_CHARS, _MOST_FIRST = 100, 50
 
 
 class ShownTexts:
@@ -58,7 +58,7 @@ class FirstWords:
         if one.id not in self._known and len(self._known) < _MOST_FIRST:
             self._known[one.id] = self._asked(one.id)
         memory = self._known.get(one.id, pb.Memory())
-        words = in_short(memory.content, _FIRST_CHARS)
+        words = in_short(memory.content, FIRST_CHARS)
         told = f"{in_short(one.id)}{f' “{words}”' if words else ''}: {in_short(one.reason)}"
         if memory.state != pb.MEMORY_STATE_QUARANTINED:
             return told

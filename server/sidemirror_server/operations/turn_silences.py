@@ -6,6 +6,7 @@ from typing import Any
 
 import grpc
 
+from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.memory.recoveries.asked import asked
 from sidemirror_server.memory.recoveries.signed import failure_signature
@@ -14,6 +15,7 @@ from sidemirror_server.operations.shown import clock_time, in_short, words_of
 from sidemirror_server.operations.shown_texts import FirstWords
 from sidemirror_server.operations.silences import recalled_later, why_no_advice, why_no_lesson
 from sidemirror_server.operations.turn_goals import goals_of
+from sidemirror_server.operations.turn_lessons import held_about, lessons_around, newest_lessons
 from sidemirror_server.operations.turn_said import has_failed, said_in
 from sidemirror_server.operations.watch_lines import critique_told
 
@@ -31,7 +33,9 @@ def about_turn(channel: grpc.Channel, record: pb.GetTurnResponse, scope: dict[st
         yield f"{clock_time(record.turn.start_time)}  at its start: {_none_at_start(record.turn, plan)}"
         first_words = FirstWords(channel, scope)
         yield from (f"  left out: {first_words.omitted(one)}" for one in plan.context.omitted)
-    yield from at_failures(record, plan)
+    newest = newest_lessons(channel, scope)
+    yield from lessons_around(newest, record.turn)
+    yield from at_failures(record, plan, newest.held)
     yield from _followed(record)
     yield from said_in(record.entries)
     yield from goals_of(channel, record.turn.turn_id, scope)
@@ -86,8 +90,10 @@ def _next_call(after: pb.FailureFollowUp, events: Mapping[str, int]) -> str:
     return f"the next such call{where}{later} {worked}{done if after.advised_recovery_id else ''}"
 
 
-def at_failures(record: pb.GetTurnResponse, plan: pb.TurnPlan | None) -> Iterator[str]:
-    """A line for each failing call at which nothing was told."""
+def at_failures(
+    record: pb.GetTurnResponse, plan: pb.TurnPlan | None, held: Sequence[memory_pb.Memory] = ()
+) -> Iterator[str]:
+    """A line for each failing call at which nothing was told. `held`: the lessons that are in quarantine."""
     entries = record.entries
     told = {cause: one.directive for one in entries if one.directive.HasField("advice")
             for cause in one.directive.caused_by}  # fmt: skip
@@ -110,6 +116,7 @@ def at_failures(record: pb.GetTurnResponse, plan: pb.TurnPlan | None) -> Iterato
         why = _why(event, before, signature, told, silences, plan) or _not_looked_up(record, event)
         yield f"{clock_time(event.time)}  {in_short(call.name or 'tool')} failed: nothing told, because {why}"
         yield f"  recognised by: {in_short(signature) or 'nothing'}"
+        yield from held_about(held, call.name, signature, event.time.ToMicroseconds())
 
 
 def _why(

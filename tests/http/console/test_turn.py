@@ -1,6 +1,7 @@
 """The screen of a turn, over answers whose times and ids are chosen."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -11,7 +12,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from tests.http.chromium import Browser
 from tests.http.console.looking import answered, overflow, press, shows, texts, violations
 from tests.http.sidecars import door
-from tests.wire.calls import called, finished, returned
+from tests.wire.calls import called, failed, finished, returned
 from tests.wire.sidecar import SidecarThread
 
 pytestmark = pytest.mark.slow("a browser is started")
@@ -104,3 +105,57 @@ def test_a_nudge_says_what_followed(browser: Browser, server: SidecarThread) -> 
     turn = pb.Turn(turn_id="t", session_id="s", state=pb.TURN_STATE_FINISHED, last_sequence=5)
     page = answered(browser, server, "/turns/t", {"GetTurn": pb.GetTurnResponse(turn=turn, entries=entries)})
     shows(page, "what followed: 4 search called the same call again, with the same answer: not followed")
+
+
+def held(**fields: Any) -> memory_pb.Memory:
+    """A lesson that is in quarantine since before the turn."""
+    made = memory_pb.Memory(state=memory_pb.MEMORY_STATE_QUARANTINED, version=1, create_time=at(0), **fields)
+    made.create_time.seconds -= 60
+    return made
+
+
+def test_a_failing_call_names_what_is_in_quarantine(browser: Browser, server: SidecarThread) -> None:
+    """With a link to it. Seen to fail with "nothing was known" alone."""
+    silence = pb.Silence(reason=pb.SILENCE_REASON_NOTHING_KNOWN, signature="ship_order|tool|postcode")
+    said = pb.TurnDirective(directive_id="d", caused_by=["f"], time=at(200), silence=silence)
+    calls = [called("ship_order", "7", "a", "c"), failed("no postcode", "a", "f")]
+    entries = [*(pb.TurnEntry(event=one) for one in calls), pb.TurnEntry(directive=said)]
+    for number, entry in enumerate(entries, start=1):
+        entry.turn_id, entry.sequence = "t", number
+    turn = pb.Turn(turn_id="t", session_id="s", task="Ship", state=pb.TURN_STATE_FINISHED, start_time=at(0))
+    lessons = [
+        held(
+            id="l",
+            content="Ask for the postcode.",
+            quarantine="steering",
+            reason="asks to send something",
+            applies_when=memory_pb.AppliesWhen(tools=["ship_order"]),
+        ),
+        held(id="m", content="Look twice.", applies_when=memory_pb.AppliesWhen(tools=["other"])),
+    ]
+    answers = {
+        "GetTurn": pb.GetTurnResponse(turn=turn, entries=entries),
+        "ListReflections": memory_pb.ListReflectionsResponse(memories=lessons),
+    }
+    page = answered(browser, server, "/turns/t", answers)
+    shows(page, "not told, since it is in quarantine: Ask for the postcode. (steering: asks to send something)")
+    assert page.value("document.querySelector('.entry a[href*=\"lessons/l\"]').innerText") == "Ask for the postcode."
+    assert "Look twice" not in page.value("document.querySelector('main').innerText")
+
+
+def test_a_correction_is_linked_from_its_turn_and_waits_at_the_next(browser: Browser, server: SidecarThread) -> None:
+    """Seen to fail without a word of it in either."""
+    lesson = held(id="l", content="The user corrected the agent: “In cents.”", quarantine="correction")
+    lesson.source_turn_ids.append("corrected")
+    lesson.metadata["task_description"] = "Sum"
+    lessons = memory_pb.ListReflectionsResponse(memories=[lesson])
+    for turn_id, words in (
+        ("corrected", "a user's correction: The user corrected the agent"),
+        ("next", "A user's correction of this task waits for a person, and was not told"),
+    ):
+        turn = pb.Turn(turn_id=turn_id, session_id="s", task="Sum", start_time=at(0), state=pb.TURN_STATE_FINISHED)
+        answers = {"GetTurn": pb.GetTurnResponse(turn=turn), "ListReflections": lessons}
+        page = answered(browser, server, f"/turns/{turn_id}", answers)
+        shows(page, words)
+        shows(page, "to release it: sidemirror memory review l active --reason …")
+        assert page.value("document.querySelector('main a[href*=\"lessons/l\"]') !== null")
