@@ -182,3 +182,20 @@ def test_dreams_and_prunings(run: Run, server: SidecarThread, monkeypatch: pytes
     narrow = run("dreams")[1]
     assert all(part in narrow for part in (*dream["end_time"].split(".")[0].split("T"), "known", "ok"))
     assert "…" not in narrow
+
+
+def test_a_lesson_that_is_turned_off_says_so_and_who_changed_what(
+    run: Run, ids: pb.StoreReflectionResponse, server: SidecarThread, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Seen to fail with "active" alone, without the field, and without a reason of `advice off`."""
+    lesson = ids.strategy_id
+    off = ["advice", "off", lesson, "--reason", "it is of another database", "--address", server.address]
+    assert main(off) == 0
+    capsys.readouterr()
+    command = f"a policy turned it off, no agent is told it: `sidemirror advice on {lesson}`"
+    _, shown, _ = run("show", lesson)
+    assert f"active, but {command}" in shown
+    assert "silenced by a caller without a name in the policy of the project (it is of another" in shown
+    assert "without one (SIDEMIRROR_ACCESS_FILE) callers have none" in shown
+    _, found, _ = run("search", "joins")
+    assert found.count(command) == 1

@@ -56,7 +56,10 @@ async def test_what_became_of_a_correction(tmp_path: Path, capsys: pytest.Captur
         request = pb.ListReflectionsRequest(state=pb.MEMORY_STATE_QUARANTINED)
 
         async with asyncio.timeout(60):
-            while not (found := (await memory.ListReflections(request, timeout=60)).memories):
+            while True:
+                found = (await memory.ListReflections(request, timeout=60)).memories
+                if found:
+                    break
                 await asyncio.sleep(0.05)
         (lesson,) = found
         _, lines, _ = await said(capsys, served, "turns", "why", "second")

@@ -131,7 +131,7 @@ async def test_why_a_lesson_was_shown(tmp_path: Path, capsys: pytest.CaptureFixt
         assert f"  strategy {stored.strategy_id} version 1, score" in told
         assert stored.reflection_id not in "".join(line for line in lines if line.startswith("  reflection"))
         assert "    said: Count orders with SHOW TABLES first." in lines
-        assert "what fitted then: by words; words count, order; score 0." in told
+        assert "what fitted then: by words; word stems count, order; score 0." in told
         assert "learned from: session earlier; 1 episode, learned 1 time from" in told
         assert "its evidence today: not enough data" in told
         assert "  left out:" in lines
@@ -214,7 +214,7 @@ async def test_silence_and_critiques_and_recalls_are_told(tmp_path: Path, capsys
         assert "  1 lesson, recalled, 1 critique, 1 revise  " in shown[0]
         assert told.count("  sql failed: Table 'shop.orders' doesn't exist") == 2
         assert "· nothing told: nothing was known for this failure; sql|not_found|missing_table" in told
-        assert f"↳ memory context: strategy {stored.strategy_id} (by words; words count, order; score 0." in told
+        assert f"↳ memory context: strategy {stored.strategy_id} (by words; word stems count, order; score 0." in told
         assert "Count orders with SHOW TABLES first." in told
         assert "↳ asked for a critique: " in told
         assert " (by rules)" in told
@@ -222,7 +222,7 @@ async def test_silence_and_critiques_and_recalls_are_told(tmp_path: Path, capsys
         why = "\n".join(lines)
         assert code == 0
         assert "  The agent asked for it itself; no entry of the turn has it." in lines
-        assert "    what fitted then: by words; words count, order; score 0." in why
+        assert "    what fitted then: by words; word stems count, order; score 0." in why
         assert "at its start: no lesson, because its start did not ask for any; the agent asked later" in why
         assert "sql failed: nothing told, because nothing was known for this failure\n" in why
         assert "because nothing was known for this failure, at the first such failure of the turn" in why
@@ -349,7 +349,7 @@ async def test_who_changed_a_lesson_and_what_counted_before(tmp_path: Path, caps
         assert "Evidence from version 3 on: no task was compared" in told
         assert "of versions before 3, which count no more: " in told
         assert "succeeded with it, not compared 1 of 1" in told
-        assert "  silenced in the policy of the project" in told
+        assert "  silenced by a caller without a name in the policy" in told
         _, lines, _ = await said(capsys, served, "advice", "show")
         assert lines[-1].endswith(f"  turned off in the policy of the project: {stored.strategy_id}")
 

@@ -1,6 +1,7 @@
 """What `sidemirror turns why` and `goals show` say of what is on record, and in which words."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1 import thinking_pb2 as thinking_pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.recoveries import moves
+from sidemirror_server.operations.memory_recoveries import _show_moves
 from sidemirror_server.operations.turn_said import said_in
 from sidemirror_server.operations.turn_silences import at_failures
-from sidemirror_server.operations.turns import _given
+from sidemirror_server.operations.turns import _given, _is_judged
 from sidemirror_server.operations.watch_lines import critique_told
 from tests.faults.sidecars import Running, Stub, channel, running
 from tests.goals.agents import a_report, connected, until_ended
@@ -249,3 +251,51 @@ def test_what_was_sent_is_told_where_it_is_on_record(change: Any, is_over: bool,
 def test_a_list_of_turns_counts_critiques_that_were_asked_for() -> None:
     """Seen to fail with "0 lessons" alone."""
     assert _given(thinking_pb.Turn(judged_count=2, revise_count=1)) == "0 lessons, 2 critiques, 1 revise"
+
+
+def test_what_was_withdrawn_says_so() -> None:
+    """Seen to fail with what was told alone, as if it still held."""
+
+    def reflection(*causes: str) -> thinking_pb.TurnDirective:
+        made = thinking_pb.MidTurnReflection(status=common_pb2.RESULT_STATUS_OK, reflection="No such table.")
+        return thinking_pb.TurnDirective(caused_by=causes, reflection=made)
+
+    first, again = (failed(FAILURE, "a", "f1"), failed(FAILURE, "b", "f2"))
+    entries = recorded(
+        *(called("sql", "SELECT 1", "a"), first, reflection("f1")),
+        *(called("sql", "SELECT 1", "b"), again, reflection("f2")),
+        *(called("sql", "SELECT 2", "c"), returned("17", "c"), called("sql", "SELECT 1", "d"), returned("17", "d")),
+    )
+    withdrawn = [line for line in said_in(entries) if line.startswith("  withdrawn ")]
+    end = ": an agent that had not shown it by then does not"
+    assert withdrawn == [
+        f"  withdrawn at 6, by a later reflection on it{end}",
+        f"  withdrawn at 10, when the same call worked{end}",
+    ]
+
+
+def test_turns_by_the_verdict_on_their_answers() -> None:
+    """Seen to fail without the choice."""
+    both, good = thinking_pb.Turn(judged_count=2, revise_count=1), thinking_pb.Turn(judged_count=1)
+    assert [_is_judged(one, "revise") for one in (both, good)] == [True, False]
+    assert [_is_judged(one, "let-through") for one in (both, good, thinking_pb.Turn())] == [True, True, False]
+
+
+def test_a_recovery_has_its_arms(capsys: pytest.CaptureFixture[str]) -> None:
+    """Seen to fail with the lift alone. What shadow mode kept is no draw."""
+    move = pb.RecoveryMove(
+        recovery_id="r",
+        shown=pb.LessonArm(assigned_count=4, success_count=4),
+        held_back=pb.LessonArm(assigned_count=5, success_count=3, failure_count=1, missing_count=1),
+        kept_in_shadow=pb.LessonArm(assigned_count=3, success_count=2, missing_count=1),
+    )
+    _show_moves([pb.SignatureRecoveries(moves=[move])])
+    told = capsys.readouterr().out
+    for name, arm in (
+        ("told, after a draw", "worked in 4 of 4"),
+        ("held back by a draw", "worked in 1 of 2"),
+        ("kept in shadow mode", "worked in 2 of 2, 1 not known"),
+    ):
+        assert re.search(rf"next try, {name} +│ {arm} ", told), told
+    _show_moves([])
+    assert "Nothing is counted of this failure." in capsys.readouterr().out

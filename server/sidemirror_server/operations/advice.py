@@ -58,7 +58,7 @@ def _off(channel: grpc.Channel, options: argparse.Namespace) -> int:
         elif kind is not None and kind not in policy.advice.off:
             policy.advice.off.append(kind)
 
-    _print(change(SidecarServiceStub(channel), options, make), options)
+    _print(change(SidecarServiceStub(channel), options, make, options.reason), options)
     return 0
 
 
@@ -80,7 +80,7 @@ def _on(channel: grpc.Channel, options: argparse.Namespace) -> int:
         silenced = [one for one in policy.advice.silenced_ids if one != options.what]
         policy.advice.CopyFrom(pb.AdvicePolicy(off=off, silenced_ids=silenced))
 
-    found = change(stub, options, make)
+    found = change(stub, options, make, options.reason)
     _print(found, options)
     left = found.in_force.advice
     is_off = pb.ADVICE_KIND_ALL in left.off or _KINDS.get(options.what) in left.off or options.what in left.silenced_ids

@@ -72,8 +72,9 @@ def _mode(change: pb.AdviceChange) -> str:
 
 
 def _by(change: pb.AdviceChange) -> str:
-    return f" by {in_short(change.changed_by)}" if change.changed_by else ""
+    return f" by {in_short(change.changed_by) or 'a caller without a name'}"
 
 
 def _whose(change: pb.AdviceChange) -> str:
-    return f"in the policy of the {words_of(pb.PolicyLevel, change.level)}"
+    why = f" ({in_short(change.reason)})" if change.reason else ""
+    return f"in the policy of the {words_of(pb.PolicyLevel, change.level)}{why}"

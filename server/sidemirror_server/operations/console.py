@@ -29,7 +29,7 @@ def console(flags: Mapping[str, str], default_address: str, place: str = "") -> 
         status, answer = _asked(address, _token(settings))
     except OSError as error:
         told = f"nothing answers at {address} ({error.strerror or error}). Is `sidemirror serve --http` running there?"
-        print(f"sidemirror: {told}", file=sys.stderr)
+        print(f"sidemirror: {told} Another port is named by --http-address HOST:PORT.", file=sys.stderr)
         return exit_codes.UNAVAILABLE
     except (http.client.HTTPException, ValueError, KeyError):
         print(f"sidemirror: what listens at {address} is no sidemirror, or one of another version", file=sys.stderr)

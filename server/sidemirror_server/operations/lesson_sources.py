@@ -13,6 +13,7 @@ def sources_of(memory: pb.Memory) -> str:
     """The turns, the session and the memories that a lesson was learned from, how often, and since when."""
     metadata = memory.metadata.fields
     turn_ids = [one.string_value for one in metadata["turn_ids"].list_value.values] if "turn_ids" in metadata else []
+    turn_ids = turn_ids or [*memory.source_turn_ids]
     session_id = metadata["session_id"].string_value if "session_id" in metadata else ""
     named = (
         *([f"turns {some_of(turn_ids)}"] if turn_ids else ()),
@@ -22,6 +23,21 @@ def sources_of(memory: pb.Memory) -> str:
     where = "; ".join(named) or "no recorded turn"
     learned = f"learned {_counted(memory.strength, 'time')} from {clock_time(memory.create_time)}"
     return f"{where}; {_counted(memory.episode_count, 'episode')}, {learned}"
+
+
+# What a change without a token's name is by.
+NAMELESS = "a caller whose name is not on record"
+WHOSE_NAMES = (
+    "Names are those of the tokens in the access file; without one (SIDEMIRROR_ACCESS_FILE) callers have none."
+)
+
+
+def author_of(version: pb.Memory) -> str:
+    """Who made a version of a lesson: the name of a token, the sidecar, or a caller without a name."""
+    is_sidecars = version.change == "judged" or (
+        version.change == "learned" and ("learned_from" in version.metadata or bool(version.derived_from))
+    )
+    return in_short(version.changed_by) or ("the sidecar" if is_sidecars else NAMELESS)
 
 
 def some_of(ids: Iterable[str]) -> str:

@@ -33,7 +33,6 @@ _REFUSED_SHOWN = 20
 def memory(options: argparse.Namespace) -> int:
     """Runs the subcommand `options.verb`; returns the exit code."""
     verbs = {
-        "search": _search,
         "lessons": _lessons,
         "review": _review,
         "export": _export,
@@ -41,8 +40,8 @@ def memory(options: argparse.Namespace) -> int:
         "dreams": _dreams,
         "prunings": _prunings,
     }
-    # These two also ask what was changed of the sidecar's advice.
-    with_history = {"show": _show, "recoveries": _recoveries}
+    # These also ask what was turned off of the sidecar's advice.
+    with_history = {"search": _search, "show": _show, "recoveries": _recoveries}
 
     def run(channel: grpc.Channel) -> int:
         stub = ReflectiveMemoryServiceStub(channel)
@@ -59,7 +58,7 @@ def memory(options: argparse.Namespace) -> int:
         return exit_codes.NO_INPUT if options.verb == "import" else exit_codes.CANNOT_CREATE
 
 
-def _search(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
+def _search(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, channel: grpc.Channel) -> int:
     request = pb.QueryReflectionsRequest(
         query_text=options.text,
         k=_MOST_HITS if options.state else options.limit,
@@ -79,8 +78,9 @@ def _search(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> i
         print_json(found)
         return 0
     from sidemirror_server.operations.memory_tables import show_hits
+    from sidemirror_server.operations.turned_off import TurnedOff
 
-    show_hits(found)
+    show_hits(found, TurnedOff(channel, scope_of(options)).lesson)
     if not options.state and not request.include_quarantined:
         _say_quarantined(stub, request)
     return 0
@@ -104,9 +104,11 @@ def _show(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, channe
         return 0
     from sidemirror_server.operations.advice_history import about, advice_changes
     from sidemirror_server.operations.memory_tables import show_evidence, show_history, show_memory
+    from sidemirror_server.operations.turned_off import TurnedOff
 
     all_of_it = pb.ListReflectionVersionsRequest(reflection_id=options.id, **scope)
-    show_memory(found, stub.ListReflectionVersions(all_of_it, timeout=_TIMEOUT_S).versions)
+    versions = stub.ListReflectionVersions(all_of_it, timeout=_TIMEOUT_S).versions
+    show_memory(found, versions, TurnedOff(channel, scope).lesson(found.id))
     counted = pb.GetLessonStatisticsRequest(reflection_ids=[options.id], **scope)
     show_evidence(stub.GetLessonStatistics(counted, timeout=_TIMEOUT_S).lessons)
     show_history(about(advice_changes(channel, scope), options.id, sidecar_pb2.ADVICE_KIND_LESSONS))

@@ -24,6 +24,10 @@ from sidemirror_server.vocabulary.clock import SystemClock
 _TIMEOUT_S = 30.0
 # As long a failure that nothing has followed waits for the session's next turn (`turns/recovery_learning.py`).
 _WAITS_US = 3_600 * 1_000_000
+_NOT_COUNTED = (
+    "Nothing is counted of this failure. One that nothing has followed yet is counted with the session's next turn,\n"
+    "or an hour after its own; the turns in which it came up have it: `sidemirror turns list --failed`."
+)
 # Turns that are looked through for failures: a page.
 _MOST_TURNS = 1_000
 
@@ -37,7 +41,7 @@ def recoveries(
     if options.json:
         print_json(found)
     elif not found.signatures and (elsewhere := scope_with_some(scope, partial(_has_some, stub, options.signature))):
-        print("No failure was observed in the project that was asked.")
+        print("No failure is counted in the project that was asked.")
         print(f"The hooks of this folder have told of some, in the project {project_here()}:")
         print(f"  sidemirror memory recoveries --scope {elsewhere}")
     elif options.signature:
@@ -87,15 +91,15 @@ def _show_signatures(found: Sequence[pb.SignatureRecoveries]) -> None:
     console = Console(highlight=False)
     table = Table(title="Failures, and what is told when one comes again", title_justify="left")
     kept = {one.signature: _shadow(_kept_most(one.moves)) for one in found}
-    headings = ("failure", "seen", "told", *(("in shadow mode",) if any(kept.values()) else ()))
+    headings = ("failure", "counted", "told", *(("in shadow mode",) if any(kept.values()) else ()))
     for heading in headings:
-        table.add_column(heading, justify="right" if heading == "seen" else "left", overflow="fold")
+        table.add_column(heading, justify="right" if heading == "counted" else "left", overflow="fold")
     for one in found:
         told = next((move.sentence for move in one.moves if move.is_told), "")
         why_not = next((f"no: {move.reason}" for move in one.moves if move.reason), "")
         row = (one.signature, str(one.observation_count), told or why_not, kept[one.signature])
         table.add_row(*(escape(plain(cell)) for cell in row[: len(headings)]))
-    console.print(table if table.row_count else "No failure was observed.")
+    console.print(table if table.row_count else "No failure is counted.")
 
 
 def _kept_most(moves: Sequence[pb.RecoveryMove]) -> pb.ShadowTally:
@@ -106,13 +110,14 @@ def _kept_most(moves: Sequence[pb.RecoveryMove]) -> pb.ShadowTally:
 def _show_moves(found: Sequence[pb.SignatureRecoveries]) -> None:
     console = Console(highlight=False)
     moves = [move for one in found for move in one.moves]
-    console.print("What was done after the failure" if moves else "This failure was not observed.")
+    console.print("What was done after the failure" if moves else _NOT_COUNTED)
     for move in moves:
         done = ": ".join(filter(None, (words_of(pb.RecoveryMoveKind, move.kind), ", ".join(move.steps))))
         rows = {
             "move": escape(plain(done)),
             "worked": _rate(move.worked, move.tries),
             "after advice": _rate(move.advised_worked, move.advised_tries),
+            **_arms(move),
             "lift": _lift(move),
             "in shadow mode": _shadow(move.shadow),
             "told": escape(plain(f"{move.sentence} ({move.reason})" if move.sentence else f"no: {move.reason}")),
@@ -136,6 +141,20 @@ def _show_changes(found: Sequence[pb.SignatureRecoveries], channel: grpc.Channel
         for line in about(changes, move_id, sidecar_pb2.ADVICE_KIND_RECOVERIES, name=move_id)
     ]
     show_history(sorted(set(lines)))
+
+
+def _arms(move: pb.RecoveryMove) -> dict[str, str]:
+    """How the next attempt went where the move was told after a draw, held back by one, and kept in shadow mode."""
+    kept, held = move.kept_in_shadow, pb.LessonArm()
+    for name in ("assigned_count", "success_count", "failure_count", "missing_count"):
+        setattr(held, name, getattr(move.held_back, name) - getattr(kept, name))
+    arms = {"told, after a draw": move.shown, "held back by a draw": held, "kept in shadow mode": kept}
+    return {f"next try, {name}": _arm(arm) for name, arm in arms.items() if arm.assigned_count}
+
+
+def _arm(arm: pb.LessonArm) -> str:
+    missing = f", {arm.missing_count} not known" if arm.missing_count else ""
+    return f"worked in {arm.success_count} of {arm.success_count + arm.failure_count}{missing}"
 
 
 def _rate(worked: int, tries: int) -> str:

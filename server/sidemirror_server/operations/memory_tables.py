@@ -1,6 +1,6 @@
 """Prints the tables of `sidemirror memory`. Texts are data: their markup is not interpreted."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from rich.console import Console
 from rich.padding import Padding
@@ -10,13 +10,11 @@ from rich.text import Text
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.operations.lesson_figures import figures, held_by_draw, lift, successes
-from sidemirror_server.operations.lesson_sources import sources_of
+from sidemirror_server.operations.lesson_sources import NAMELESS, WHOSE_NAMES, author_of, sources_of
 from sidemirror_server.operations.shown import name_of, plain, words_of
 from sidemirror_server.operations.shown_texts import held_because, review_command
 from sidemirror_server.operations.turn_lessons import is_correction
 
-# What makes versions without a call.
-_OF_SIDECAR = ("judged",)
 # What the command that makes a memory active again does, by its state.
 _AGAIN = {pb.MEMORY_STATE_QUARANTINED: "to release it", pb.MEMORY_STATE_RETIRED: "to bring it back"}
 _MODES = {
@@ -26,9 +24,9 @@ _MODES = {
 }
 
 
-def show_hits(found: pb.QueryReflectionsResponse) -> None:
+def show_hits(found: pb.QueryReflectionsResponse, turned_off: Callable[[str], str] = lambda _: "") -> None:
     """Prints the hits, best first, and the search that found them. Ids are never cut, because users copy them for
-    `show` and `review`."""
+    `show` and `review`. `turned_off`: how a policy turns a lesson off, by its id."""
     console = Console(highlight=False)
     if not found.hits:
         console.print("Nothing fits.")
@@ -38,25 +36,32 @@ def show_hits(found: pb.QueryReflectionsResponse) -> None:
         kind, origin = name_of(pb.MemoryKind, memory.kind), name_of(common_pb2.Origin, memory.origin)
         about = f"{kind}, importance {memory.importance:.2f}, origin {origin}"
         console.print(Text(f"{hit.score:.3f} {plain(memory.id)} {about}", "bold"), soft_wrap=True)
-        texts = (_content(memory), _why_held(memory), f"From {sources_of(memory)}", hit.explanation.summary)
+        texts = (
+            _content(memory),
+            turned_off(memory.id),
+            _why_held(memory),
+            f"From {sources_of(memory)}",
+            hit.explanation.summary,
+        )
         for told in filter(None, texts):
             console.print(Padding(_plain(told), (0, 0, 0, 2), expand=False))
     console.print(f"Found {_MODES.get(found.search_mode, 'somehow')}.")
 
 
-def show_memory(memory: pb.Memory, versions: Iterable[pb.Memory]) -> None:
-    """Prints all that is known of one memory, and its earlier versions."""
+def show_memory(memory: pb.Memory, versions: Iterable[pb.Memory], off: str = "") -> None:
+    """Prints all that is known of one memory, and its earlier versions. `off`: how a policy turns it off."""
     console = Console(highlight=False)
     table = Table(show_header=False)
     table.add_column(style="bold")
     table.add_column(ratio=1)
+    held = f" ({held_because(memory)})" if memory.quarantine else ""
     confidence = f"{memory.confidence:.2f}" if memory.HasField("confidence") else ""
     applies = memory.applies_when
     rows = {
         "id": memory.id,
         "kind": name_of(pb.MemoryKind, memory.kind),
         "text": memory.content,
-        "state": f"{name_of(pb.MemoryState, memory.state)}{memory.quarantine and f' ({held_because(memory)})'}",
+        "state": f"{name_of(pb.MemoryState, memory.state)}{held}{f', but {off}' if off else ''}",
         _AGAIN.get(memory.state, ""): review_command(memory),
         "origin": _origin(memory),
         "importance": f"{memory.importance:.2f}",
@@ -77,13 +82,16 @@ def show_memory(memory: pb.Memory, versions: Iterable[pb.Memory]) -> None:
             table.add_row(name, _plain(value))
     console.print(table)
     earlier = Table("version", "changed", "state", "by", "why", "text", title="Versions", title_justify="left")
-    for version in versions:
+    found = list(versions)
+    for version in found:
         when = f"{version.update_time.ToDatetime():%Y-%m-%d %H:%M:%S}"
         why = " ".join(filter(None, (version.change, version.reason and f"({version.reason})")))
-        by = version.changed_by or ("the sidecar" if version.change in _OF_SIDECAR else "")
+        by = author_of(version)
         state = name_of(pb.MemoryState, version.state)
         earlier.add_row(*map(_plain, (str(version.version), when, state, by, why, version.content)))
     console.print(earlier)
+    if any(author_of(version) == NAMELESS for version in found):
+        console.print(WHOSE_NAMES)
 
 
 def show_evidence(lessons: Iterable[pb.LessonStatistics]) -> None:
@@ -143,7 +151,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def _origin(memory: pb.Memory) -> str:
-    """How far a lesson's words are trusted. A correction has the trust of its episode's tools, though a user said it."""
+    """How far a lesson's words are trusted. A correction has that of its episode's tools, though a user said it."""
     origin = name_of(common_pb2.Origin, memory.origin)
     if memory.origin != common_pb2.ORIGIN_TOOL or not is_correction(memory):
         return origin

@@ -8,6 +8,7 @@ import grpc
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1 import thinking_pb2
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror_server.operations.lesson_sources import author_of
 from sidemirror_server.operations.shown import clock_time, in_short, name_of
 from sidemirror_server.operations.shown_texts import held_because, review_command
 from sidemirror_server.operations.turn_entries import TIMEOUT_S
@@ -38,10 +39,9 @@ def not_shown(
         yield "  it did not exist yet when the turn began"
         return
     then = max(before, key=lambda one: one.version)
-    by = f" by {in_short(then.changed_by)}" if then.changed_by else ""
     why = f": {in_short(then.reason)}" if then.reason else ""
     state = name_of(pb.MemoryState, then.state)
-    changed = f"{in_short(then.change)} at {clock_time(then.update_time)}{by}{why}"
+    changed = f"{in_short(then.change)} at {clock_time(then.update_time)} by {author_of(then)}{why}"
     yield f"  when the turn began it was {state}, version {then.version} ({changed})"
     last = max(versions, key=lambda one: one.version)
     if last.state != pb.MEMORY_STATE_ACTIVE:

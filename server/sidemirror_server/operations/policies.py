@@ -23,7 +23,7 @@ def policies(stub: SidecarServiceStub, options: argparse.Namespace) -> pb.GetPol
 
 
 def change(
-    stub: SidecarServiceStub, options: argparse.Namespace, make: Callable[[pb.Policy], None]
+    stub: SidecarServiceStub, options: argparse.Namespace, make: Callable[[pb.Policy], None], reason: str = ""
 ) -> pb.GetPolicyResponse:
     """Applies `make` to the policy of the tenant or project that the command names, and stores it. Returns what holds
     then. Raises grpc.RpcError."""
@@ -33,7 +33,9 @@ def change(
         policy = pb.Policy()
         policy.CopyFrom(stored.policy)
         make(policy)
-        request = pb.SetPolicyRequest(level=level, policy=policy, if_version=stored.version, **scope_of(options))
+        request = pb.SetPolicyRequest(
+            level=level, policy=policy, if_version=stored.version, reason=reason, **scope_of(options)
+        )
         try:
             stub.SetPolicy(request, timeout=TIMEOUT_S)
         except grpc.RpcError as error:

@@ -25,6 +25,8 @@ def said_in(entries: Sequence[pb.TurnEntry]) -> Iterator[str]:
         yield f"{clock_time(one.time)}  {name}{' (kept, not told)' if one.is_shadow else ''}: {told}"
         if is_told:
             yield f"  what followed: {_next_call(entries, entry.sequence, one, tools)}"
+            if not one.is_shadow and (why := _withdrawn(entries, entry.sequence, one)):
+                yield f"  withdrawn {why}: an agent that had not shown it by then does not"
 
 
 def _reflection(one: pb.TurnDirective, at: dict[str, str]) -> tuple[str, bool]:
@@ -81,6 +83,36 @@ def _next_call(entries: Sequence[pb.TurnEntry], after: int, said: pb.TurnDirecti
             return f"the same call again, at {one.sequence}, with the same answer: not followed"
         return f"the next {name}, at {one.sequence}, worked"
     return f"no {name}"
+
+
+def _withdrawn(entries: Sequence[pb.TurnEntry], after: int, said: pb.TurnDirective) -> str:
+    """Why what was said need not be told any more: the calls that it is about worked, or a later reflection is about
+    them too (`thinking/withdrawal.py`). Empty while it holds. The console says the same: `console/src/next_call.ts`."""
+    calls = _failing_calls(entries, said)
+    left = set(calls)
+    for entry in entries if calls else ():
+        if entry.sequence <= after:
+            continue
+        if entry.HasField("event") and entry.event.HasField("tool_returned") and not has_failed(entry.event):
+            left.discard(_made(entries, entry.event.tool_returned.call_id))
+            if not left:
+                return f"at {entry.sequence}, when the same call worked"
+        later = entry.directive
+        is_later = later.HasField("reflection") and later.reflection.status == common_pb2.RESULT_STATUS_OK
+        if said.HasField("reflection") and is_later and left <= _failing_calls(entries, later):
+            return f"at {entry.sequence}, by a later reflection on it"
+    return ""
+
+
+def _failing_calls(entries: Sequence[pb.TurnEntry], said: pb.TurnDirective) -> set[tuple[str, str]]:
+    """The calls whose failures caused it: tool and arguments."""
+    causes = [one.event for one in entries if one.event.event_id in said.caused_by and has_failed(one.event)]
+    return {_made(entries, _call_id(event) or "") for event in causes}
+
+
+def _made(entries: Sequence[pb.TurnEntry], call_id: str) -> tuple[str, str]:
+    made = (one.event.tool_called for one in entries if one.event.HasField("tool_called"))
+    return next(((one.name, one.arguments) for one in made if one.call_id == call_id), ("", ""))
 
 
 def _repeats(entries: Sequence[pb.TurnEntry], said: pb.TurnDirective, arguments: str, answer: str) -> bool:

@@ -29,6 +29,8 @@ from sidemirror_server.operations.turn_ids import turn_named
 _FAILED = ("failure", "timeout", "error")
 # The most turns of one page.
 _PAGE = 1_000
+# Among how many turns those with a verdict are looked for.
+_MOST_JUDGED = 10_000
 
 
 def turns(options: argparse.Namespace) -> int:
@@ -48,13 +50,16 @@ def _list(channel: grpc.Channel, options: argparse.Namespace) -> int:
         **scope_of(options),
     )
     found: list[pb.Turn] = []
-    while len(found) < options.limit:
-        request.page_size = min(_PAGE, options.limit - len(found))
+    looked_at = 0
+    while len(found) < options.limit and (not options.judged or looked_at < _MOST_JUDGED):
+        request.page_size = _PAGE if options.judged else min(_PAGE, options.limit - len(found))
         page = ThinkingServiceStub(channel).ListTurns(request, timeout=TIMEOUT_S)
-        found += page.turns
+        looked_at += len(page.turns)
+        found += (turn for turn in page.turns if not options.judged or _is_judged(turn, options.judged))
         request.page_token = page.next_page_token
         if not page.next_page_token:
             break
+    found = found[: options.limit]
     if options.json:
         print_json(pb.ListTurnsResponse(turns=found, next_page_token=request.page_token))
         return 0
@@ -70,6 +75,11 @@ def _list(channel: grpc.Channel, options: argparse.Namespace) -> int:
     if request.page_token:
         print(f"There are more: the newest {options.limit:,} are shown. -n shows more.", file=sys.stderr)
     return 0
+
+
+def _is_judged(turn: pb.Turn, verdict: str) -> bool:
+    """Whether a critique of the turn came to this verdict."""
+    return turn.revise_count > 0 if verdict == "revise" else turn.judged_count > turn.revise_count
 
 
 def _has_some(channel: grpc.Channel, scope: dict[str, Any]) -> bool:

@@ -315,7 +315,7 @@ def _fitted(stub: ReflectiveMemoryServiceStub, memory: pb.Memory, told: ToldBloc
         if hit.memory.id == memory.id:
             words = ", ".join(map(_named, hit.explanation.matched_terms[:20])) or "none"
             parts = ", ".join(f"{_named(part.name)} {part.value:.2f}" for part in hit.explanation.parts)
-            return f"by the task, as it is found today: place {place}, words {words} ({parts})"
+            return f"by the task, as it is found today: place {place}, word stems {words} ({parts})"
     reasons = [_cut(miss.reason) for miss in found.misses if miss.id == memory.id]
     return f"today the task does not find it: {' '.join(reasons) or 'others fit better'}"
 
@@ -345,7 +345,8 @@ def _of_recovery(
                     if one.recovery_id == recovery_id and one.time.ToMicroseconds() < until_us
                 ]
                 worked = [one.turn_id for one in reversed(tries) if one.worked]
-                yield f"    learned from: {len(tries)} tries; it worked in turns {some_of(dict.fromkeys(worked))}"
+                where = f"; it worked in turns {some_of(dict.fromkeys(worked))}" if worked else ""
+                yield f"    learned from: {_tries(len(tries)) if tries else 'no try before it'}{where}"
                 return
     yield "    no failure is on record after which it was done"
 
@@ -364,7 +365,7 @@ def _signatures_with(stub: ReflectiveMemoryServiceStub, recovery_id: str, scope:
 
 
 def _gate(move: pb.RecoveryMove) -> str:
-    tries = f"it worked in {move.worked} of {move.tries} tries, at least {100 * move.lowest_rate:.0f} % of the time"
+    tries = f"it worked in {move.worked} of {_tries(move.tries)}, at least {100 * move.lowest_rate:.0f} % of the time"
     if not move.tries:
         tries = "no try of it without advice is on record"
     advised = f"; it worked in {move.advised_worked} of {_tries(move.advised_tries)}" if move.advised_tries else ""

@@ -224,7 +224,8 @@ def fit_told(item: memory_pb.ReceiptItem) -> str:
         memory_pb.LESSON_FIT_WORDS: "by words",
         memory_pb.LESSON_FIT_MEANING: "by meaning",
     }.get(item.fit, "")
-    words = f"words {', '.join(map(in_short, item.matched_words))}" if item.matched_words else ""
+    # They are as the index has them.
+    words = f"word stems {', '.join(map(in_short, item.matched_words))}" if item.matched_words else ""
     return "; ".join(filter(None, (by, words, f"score {item.score:.2f}")))
 
 

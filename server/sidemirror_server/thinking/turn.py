@@ -214,7 +214,7 @@ def _apply_directive(state: TurnState, directive: Directive) -> None:
 def _count_told(state: TurnState, directive: Directive) -> None:
     """Counts what the agent is told with a directive that is not kept. A reflection or a critique without a result
     tells it nothing about its task."""
-    state.lesson_count += _lessons_in(directive)
+    state.told_lessons |= _lessons_in(directive)
     match directive.what:
         case Nudge():
             state.told_nudges += 1
@@ -226,13 +226,13 @@ def _count_told(state: TurnState, directive: Directive) -> None:
             pass
 
 
-def _lessons_in(directive: Directive) -> int:
-    """How many lessons and recoveries a directive tells."""
+def _lessons_in(directive: Directive) -> set[str]:
+    """The lessons and recoveries that a directive tells."""
     match directive.what:
         case TurnPlan(context=block) | Advised(block=block) | Reflection(lessons=block) if block is not None:
-            return len(block.items)
+            return {item.id for item in block.items}
         case _:
-            return 0
+            return set()
 
 
 def _apply_reflection(state: TurnState, directive: Directive, reflection: Reflection) -> None:

@@ -98,7 +98,7 @@ class TurnState(msgspec.Struct):
     tool_error_count: int = 0
     nudge_count: int = 0
     # What the agent was told: lessons and recoveries, nudges, reflections and critiques.
-    lesson_count: int = 0
+    told_lessons: frozenset[str] = frozenset()
     told_nudges: int = 0
     told_reflections: int = 0
     told_critiques: int = 0

@@ -44,6 +44,7 @@ class AdviceChange(msgspec.Struct, frozen=True, omit_defaults=True):
     level: str = ""
     before: Advice = Advice()
     after: Advice = Advice()
+    reason: str = ""
 
 
 _encode = msgspec.json.Encoder().encode
@@ -73,7 +74,14 @@ class AdviceChanges:
         noting.add_done_callback(self._noting.discard)
 
     async def policy_set(
-        self, scope: Scope, level: PolicyLevel, changed_by: str, before: Advice, after: Advice, version: int
+        self,
+        scope: Scope,
+        level: PolicyLevel,
+        changed_by: str,
+        before: Advice,
+        after: Advice,
+        version: int,
+        reason: str = "",
     ) -> None:
         """Notes that a policy was changed, if that changed its advice. `version`: of the new policy; 0: it was removed.
         Raises what the store raises."""
@@ -82,7 +90,8 @@ class AdviceChanges:
         now_us = self._clock.now_us()
         key = f"{level.value}/{version or new_id(now_us)}"
         place = _of_all(scope) if level is PolicyLevel.TENANT else scope
-        await self._add(place, key, AdviceChange(now_us, changed_by, "", level.value, before, after), now_us)
+        change = AdviceChange(now_us, changed_by, "", level.value, before, after, reason)
+        await self._add(place, key, change, now_us)
 
     async def of(self, scope: Scope) -> tuple[AdviceChange, ...]:
         """The last 200 changes of a project and of its tenant, the newest first. The mode of this sidecar is among them

@@ -67,7 +67,7 @@ WHYS = [
         (turn("orders-2"), Click(".timeline details summary")),
         (LESSON, "words: customer, number, order"),
         ("turns", "why", "--at", AT),
-        (LESSON, "what fitted then: by words; words customer, number, order"),
+        (LESSON, "what fitted then: by words; word stems customer, number, order"),
     ),
     Why(
         "Why was nothing told when the migration failed?",
@@ -81,7 +81,7 @@ WHYS = [
         (turn("orders-2"),),
         ("fits 0.9", "fits by its conditions"),
         ("turns", "why", "orders-2", "--lesson", "leading sign"),
-        ("by words; words customer", "it is about the same failure"),
+        ("by words; word stems customer", "it is about the same failure"),
     ),
     Why(
         "Why was what is known held back from this turn?",

@@ -102,7 +102,7 @@ def test_a_person_in_the_folder_is_told_where_its_turns_and_recoveries_are(
     asked = ["memory", "recoveries", "--address", server.address]
     listed = ["turns", "list", "--address", server.address]
     for command, said in (
-        (asked, "No failure was observed.\n"),
+        (asked, "No failure is counted.\n"),
         (listed, "No turn fits.\nLooked in default/default; "),
     ):
         assert cli.main(command) == 0
@@ -134,7 +134,7 @@ def test_a_person_in_the_folder_is_told_where_its_turns_and_recoveries_are(
 def test_a_failure_that_nothing_has_followed_is_told_of(
     server: SidecarThread, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is learned from with the session's next turn. Seen to fail with "No failure was observed" alone."""
+    """It is learned from with the session's next turn. Seen to fail with "No failure is counted" alone."""
     folder = tmp_path / "shop"
     folder.mkdir()
     player = ClaudeCode(server, "first", folder)

@@ -996,7 +996,9 @@ type AdviceChange struct {
 	// What that policy turned off before.
 	Before *AdvicePolicy `protobuf:"bytes,5,opt,name=before,proto3" json:"before,omitempty"`
 	// What it turns off since then.
-	After         *AdvicePolicy `protobuf:"bytes,6,opt,name=after,proto3" json:"after,omitempty"`
+	After *AdvicePolicy `protobuf:"bytes,6,opt,name=after,proto3" json:"after,omitempty"`
+	// The reason that was given; empty for none, for a change of the mode, and for changes from before this field.
+	Reason        string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1071,6 +1073,13 @@ func (x *AdviceChange) GetAfter() *AdvicePolicy {
 		return x.After
 	}
 	return nil
+}
+
+func (x *AdviceChange) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
 }
 
 // Background work of one kind that is not done yet.
@@ -2384,7 +2393,10 @@ type SetPolicyRequest struct {
 	Policy *Policy `protobuf:"bytes,5,opt,name=policy,proto3" json:"policy,omitempty"`
 	// The version that the stored policy must have, else FAILED_PRECONDITION: 0 to 9,223,372,036,854,775,807, where 0 means
 	// that none is stored. Absent: any.
-	IfVersion     *int64 `protobuf:"varint,6,opt,name=if_version,json=ifVersion,proto3,oneof" json:"if_version,omitempty"`
+	IfVersion *int64 `protobuf:"varint,6,opt,name=if_version,json=ifVersion,proto3,oneof" json:"if_version,omitempty"`
+	// The reason, for people: kept with the change of `policy.advice` that it makes (AdviceChange), if it makes one. At
+	// most 1,000 characters.
+	Reason        string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2459,6 +2471,13 @@ func (x *SetPolicyRequest) GetIfVersion() int64 {
 		return *x.IfVersion
 	}
 	return 0
+}
+
+func (x *SetPolicyRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
 }
 
 // The policy as it is stored now.
@@ -2972,7 +2991,7 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
 	"sent_count\x18\x05 \x01(\x03R\tsentCount\x121\n" +
 	"\x06waited\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x06waited\x12#\n" +
-	"\rrefused_count\x18\a \x01(\x03R\frefusedCount\"\x8b\x02\n" +
+	"\rrefused_count\x18\a \x01(\x03R\frefusedCount\"\xa3\x02\n" +
 	"\fAdviceChange\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1d\n" +
 	"\n" +
@@ -2980,7 +2999,8 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\x04mode\x18\x03 \x01(\tR\x04mode\x120\n" +
 	"\x05level\x18\x04 \x01(\x0e2\x1a.sidemirror.v1.PolicyLevelR\x05level\x123\n" +
 	"\x06before\x18\x05 \x01(\v2\x1b.sidemirror.v1.AdvicePolicyR\x06before\x121\n" +
-	"\x05after\x18\x06 \x01(\v2\x1b.sidemirror.v1.AdvicePolicyR\x05after\"B\n" +
+	"\x05after\x18\x06 \x01(\v2\x1b.sidemirror.v1.AdvicePolicyR\x05after\x12\x16\n" +
+	"\x06reason\x18\a \x01(\tR\x06reason\"B\n" +
 	"\aBacklog\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12#\n" +
 	"\rwaiting_count\x18\x02 \x01(\x05R\fwaitingCount\"\xc9\x01\n" +
@@ -3100,7 +3120,7 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\aproject\x18\x03 \x01(\v2\x1b.sidemirror.v1.StoredPolicyR\aproject\x123\n" +
 	"\x06tenant\x18\x04 \x01(\v2\x1b.sidemirror.v1.StoredPolicyR\x06tenant\x120\n" +
 	"\bin_force\x18\x05 \x01(\v2\x15.sidemirror.v1.PolicyR\ainForce\x12#\n" +
-	"\rtenant_hidden\x18\x06 \x01(\bR\ftenantHidden\"\x81\x02\n" +
+	"\rtenant_hidden\x18\x06 \x01(\bR\ftenantHidden\"\x99\x02\n" +
 	"\x10SetPolicyRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -3110,7 +3130,8 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\x05level\x18\x04 \x01(\x0e2\x1a.sidemirror.v1.PolicyLevelR\x05level\x12-\n" +
 	"\x06policy\x18\x05 \x01(\v2\x15.sidemirror.v1.PolicyR\x06policy\x12\"\n" +
 	"\n" +
-	"if_version\x18\x06 \x01(\x03H\x00R\tifVersion\x88\x01\x01B\r\n" +
+	"if_version\x18\x06 \x01(\x03H\x00R\tifVersion\x88\x01\x01\x12\x16\n" +
+	"\x06reason\x18\a \x01(\tR\x06reasonB\r\n" +
 	"\v_if_version\"H\n" +
 	"\x11SetPolicyResponse\x123\n" +
 	"\x06stored\x18\x01 \x01(\v2\x1b.sidemirror.v1.StoredPolicyR\x06stored\"\xd0\x01\n" +

@@ -3422,13 +3422,15 @@ type Turn struct {
 	ToolCallCount int32 `protobuf:"varint,14,opt,name=tool_call_count,json=toolCallCount,proto3" json:"tool_call_count,omitempty"`
 	// The number of tool calls that failed or reported a failure.
 	ToolErrorCount int32 `protobuf:"varint,15,opt,name=tool_error_count,json=toolErrorCount,proto3" json:"tool_error_count,omitempty"`
-	// The number of lessons and recoveries that the turn was told, in its plan, its reflections and at failing calls.
+	// The number of lessons and recoveries that the turn was told, in its plan, its reflections and at failing calls. Each
+	// counts once; in turns of earlier versions as often as it was told.
 	LessonCount int32 `protobuf:"varint,16,opt,name=lesson_count,json=lessonCount,proto3" json:"lesson_count,omitempty"`
 	// Whether the turn began while the server's `advice__mode` was shadow: what it would have been told is kept, and the
 	// agent was not told. False for turns that ended before this field.
 	IsShadow bool `protobuf:"varint,17,opt,name=is_shadow,json=isShadow,proto3" json:"is_shadow,omitempty"`
 	// The number of lessons and recoveries that the agent was given because it asked for them by calls of its own in this
-	// turn: BuildMemoryContext and FindRecoveries. Counted in the turn's first 200 receipts.
+	// turn, BuildMemoryContext and FindRecoveries, each once, without those that it was told too. Counted in the turn's
+	// first 200 receipts.
 	RecalledCount int32 `protobuf:"varint,18,opt,name=recalled_count,json=recalledCount,proto3" json:"recalled_count,omitempty"`
 	// The number of nudges that the turn was told. This and the next two are 0 for turns that ended before these fields, and
 	// leave out what shadow mode kept.

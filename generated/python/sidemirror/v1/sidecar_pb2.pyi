@@ -196,20 +196,22 @@ class Sender(_message.Message):
     def __init__(self, token: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., session_id: _Optional[str] = ..., sent_count: _Optional[int] = ..., waited: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., refused_count: _Optional[int] = ...) -> None: ...
 
 class AdviceChange(_message.Message):
-    __slots__ = ("time", "changed_by", "mode", "level", "before", "after")
+    __slots__ = ("time", "changed_by", "mode", "level", "before", "after", "reason")
     TIME_FIELD_NUMBER: _ClassVar[int]
     CHANGED_BY_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     LEVEL_FIELD_NUMBER: _ClassVar[int]
     BEFORE_FIELD_NUMBER: _ClassVar[int]
     AFTER_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
     time: _timestamp_pb2.Timestamp
     changed_by: str
     mode: str
     level: PolicyLevel
     before: AdvicePolicy
     after: AdvicePolicy
-    def __init__(self, time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., changed_by: _Optional[str] = ..., mode: _Optional[str] = ..., level: _Optional[_Union[PolicyLevel, str]] = ..., before: _Optional[_Union[AdvicePolicy, _Mapping]] = ..., after: _Optional[_Union[AdvicePolicy, _Mapping]] = ...) -> None: ...
+    reason: str
+    def __init__(self, time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., changed_by: _Optional[str] = ..., mode: _Optional[str] = ..., level: _Optional[_Union[PolicyLevel, str]] = ..., before: _Optional[_Union[AdvicePolicy, _Mapping]] = ..., after: _Optional[_Union[AdvicePolicy, _Mapping]] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class Backlog(_message.Message):
     __slots__ = ("kind", "waiting_count")
@@ -432,20 +434,22 @@ class GetPolicyResponse(_message.Message):
     def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., project: _Optional[_Union[StoredPolicy, _Mapping]] = ..., tenant: _Optional[_Union[StoredPolicy, _Mapping]] = ..., in_force: _Optional[_Union[Policy, _Mapping]] = ..., tenant_hidden: bool = ...) -> None: ...
 
 class SetPolicyRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "level", "policy", "if_version")
+    __slots__ = ("tenant_id", "project_id", "request_id", "level", "policy", "if_version", "reason")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     LEVEL_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     IF_VERSION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
     level: PolicyLevel
     policy: Policy
     if_version: int
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., level: _Optional[_Union[PolicyLevel, str]] = ..., policy: _Optional[_Union[Policy, _Mapping]] = ..., if_version: _Optional[int] = ...) -> None: ...
+    reason: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., level: _Optional[_Union[PolicyLevel, str]] = ..., policy: _Optional[_Union[Policy, _Mapping]] = ..., if_version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class SetPolicyResponse(_message.Message):
     __slots__ = ("stored",)

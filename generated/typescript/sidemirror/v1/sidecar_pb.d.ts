@@ -538,6 +538,13 @@ export declare type AdviceChange = Message<"sidemirror.v1.AdviceChange"> & {
    * @generated from field: sidemirror.v1.AdvicePolicy after = 6;
    */
   after?: AdvicePolicy | undefined;
+
+  /**
+   * The reason that was given; empty for none, for a change of the mode, and for changes from before this field.
+   *
+   * @generated from field: string reason = 7;
+   */
+  reason: string;
 };
 
 /**
@@ -1370,6 +1377,14 @@ export declare type SetPolicyRequest = Message<"sidemirror.v1.SetPolicyRequest">
    * @generated from field: optional int64 if_version = 6;
    */
   ifVersion?: bigint | undefined;
+
+  /**
+   * The reason, for people: kept with the change of `policy.advice` that it makes (AdviceChange), if it makes one. At
+   * most 1,000 characters.
+   *
+   * @generated from field: string reason = 7;
+   */
+  reason: string;
 };
 
 /**

@@ -1670,7 +1670,8 @@ export declare type Turn = Message<"sidemirror.v1.Turn"> & {
   toolErrorCount: number;
 
   /**
-   * The number of lessons and recoveries that the turn was told, in its plan, its reflections and at failing calls.
+   * The number of lessons and recoveries that the turn was told, in its plan, its reflections and at failing calls. Each
+   * counts once; in turns of earlier versions as often as it was told.
    *
    * @generated from field: int32 lesson_count = 16;
    */
@@ -1686,7 +1687,8 @@ export declare type Turn = Message<"sidemirror.v1.Turn"> & {
 
   /**
    * The number of lessons and recoveries that the agent was given because it asked for them by calls of its own in this
-   * turn: BuildMemoryContext and FindRecoveries. Counted in the turn's first 200 receipts.
+   * turn, BuildMemoryContext and FindRecoveries, each once, without those that it was told too. Counted in the turn's
+   * first 200 receipts.
    *
    * @generated from field: int32 recalled_count = 18;
    */

@@ -116,6 +116,11 @@ def add_turns(commands: Commands) -> None:
         help="only turns that ended so; may come several times",
     )
     listed.add_argument("--failed", action="store_true", help="the same as failure, timeout and error")
+    listed.add_argument(
+        "--judged",
+        choices=["revise", "let-through"],
+        help="only turns with a critique that says so",
+    )
     listed.add_argument("--since", type=moment, metavar="TIME", help="10:42, 2026-11-23T10:42, 15m (ago)")
     listed.add_argument("--until", type=moment, metavar="TIME", help="only turns that started before this time")
     listed.add_argument("--limit", "-n", type=count, default=20, metavar="N", help="how many (default: 20)")

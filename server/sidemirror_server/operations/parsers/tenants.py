@@ -46,6 +46,7 @@ def add_advice(commands: Commands) -> None:
         verb = verbs.add_parser(name, help=told)
         what = "all (the default), lessons, recoveries, or a lesson's id"
         verb.add_argument("what", nargs="?", default="all", metavar="WHAT", help=what)
+        verb.add_argument("--reason", default="", metavar="TEXT", help="why, for people")
     verbs.choices["off"].add_argument("--force", action="store_true", help="silence an id that no lesson has")
     _add_policy_scope(verbs)
     advice.set_defaults(run=_advice)

@@ -80,7 +80,7 @@ def _receipt_to_wire(receipt: Receipt, results: Sequence[TrialResult], head: Tur
         time=timestamp(receipt.time_us),
         place=_PLACES.get(receipt.place),
         turn_id=receipt.turn_id,
-        session_id=receipt.session_id,
+        session_id=receipt.session_id or ("" if head is None else head.session_id),
         goal_id=receipt.goal_id,
         items=items,
         turn_state=None if head is None else TURN_STATES[head.standing],

@@ -107,7 +107,9 @@ def policy_to_wire(policy: DataPolicy) -> pb.Policy:
 
 def change_to_wire(change: AdviceChange) -> pb.AdviceChange:
     """A change of what agents are told."""
-    wire = pb.AdviceChange(time=timestamp(change.at_us), changed_by=change.changed_by, mode=change.mode)
+    wire = pb.AdviceChange(
+        time=timestamp(change.at_us), changed_by=change.changed_by, mode=change.mode, reason=change.reason
+    )
     if change.level:
         # Another level is one of a later version.
         wire.level = _LEVEL_NUMBERS.get(change.level, pb.POLICY_LEVEL_UNSPECIFIED)

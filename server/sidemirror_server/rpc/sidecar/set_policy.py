@@ -15,6 +15,7 @@ from sidemirror_server.rpc.sidecar.policies import (
 from sidemirror_server.turns.advice_changes import AdviceChanges
 from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
 from sidemirror_server.vocabulary.scope import whose
+from sidemirror_server.vocabulary.text import enter
 
 _log = logging.getLogger(__name__)
 
@@ -30,7 +31,8 @@ async def set_policy(
     stored = await policies.set(call.scope, change, call.clock.now_us())
     try:
         version = 0 if stored is None else stored.version
-        await changes.policy_set(call.scope, level, set_by, before, change.policy.advice, version)
+        after = change.policy.advice
+        await changes.policy_set(call.scope, level, set_by, before, after, version, enter(request.reason))
     except (StoreUnavailable, StoreFull) as error:
         # The policy holds, and has who set it; only its history lacks this change.
         _log.warning("change_not_noted", extra={**whose(call.scope), "reason": type(error).__name__})

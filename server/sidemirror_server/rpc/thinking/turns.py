@@ -11,7 +11,7 @@ from sidemirror_server.critique.store import Critiques, Verdicts
 from sidemirror_server.rpc.thinking.directives import left_to_wire
 from sidemirror_server.rpc.wire.common import OUTCOMES, TURN_STATES, timestamp
 from sidemirror_server.trace.log import TurnHead, TurnStanding
-from sidemirror_server.trace.receipts import RECALLED_IN, Receipts
+from sidemirror_server.trace.receipts import RECALLED_IN, Receipt, Receipts
 from sidemirror_server.turns.head import head_in
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.vocabulary.budget import budget_left
@@ -37,7 +37,7 @@ async def until(turn: LiveTurn, find: Callable[[], T | None]) -> T:
 
 class Beside(msgspec.Struct, frozen=True):
     """What a turn's head does not have, by turn. `recalled`: how many lessons and recoveries its agent was given
-    because it asked for them."""
+    because it asked for them, and was not told."""
 
     recalled: Mapping[str, int]
     verdicts: Mapping[str, Verdicts]
@@ -48,8 +48,14 @@ async def beside_turns(receipts: Receipts, critiques: Critiques, scope: Scope, t
     found, verdicts = await asyncio.gather(
         receipts.of_turns(scope, turn_ids, _MOST_RECEIPTS), critiques.verdicts(scope, turn_ids)
     )
-    recalled = {turn: sum(len(one.items) for one in of if one.place in RECALLED_IN) for turn, of in found.items()}
+    recalled = {turn: len(_recalled(of)) for turn, of in found.items()}
     return Beside(recalled, verdicts)
+
+
+def _recalled(receipts: Sequence[Receipt]) -> set[str]:
+    """What an agent was given because it asked, without what it was told too."""
+    told = {item.id for one in receipts if one.place not in RECALLED_IN for item in one.items}
+    return {item.id for one in receipts if one.place in RECALLED_IN for item in one.items} - told
 
 
 def turn_to_wire(head: TurnHead, now_us: int, pending_ids: Sequence[str], beside: Beside) -> pb.Turn:
