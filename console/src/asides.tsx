@@ -14,7 +14,7 @@ import { useSeen } from "./live.js";
 import { Badge, Id, Link, Missing, Text, Time } from "./parts.js";
 import { HeldBack, WhyHeldBack } from "./receipts.js";
 import { GOAL_KIND, MEMORY_KINDS, nameOf, timeOf, type Told } from "./record.js";
-import { headline, lasting, millisOf, seen, word } from "./words.js";
+import { headline, lasting, millisOf, seen, stems, word } from "./words.js";
 
 const MOST_RECEIPTS = 1_000;
 /** Where a block is shown that an agent asks for. */
@@ -148,7 +148,7 @@ function Recalled(props: { receipt: Receipt }) {
             {item.isHeldBack && <HeldBack reason={item.heldBackReason} />}
           </p>
           {MEMORY_KINDS.has(item.kind) && <AsShown id={item.id} version={item.version} />}
-          <p class="why">{seen([word(LessonFitSchema, item.fit), ...item.matchedWords].filter(Boolean).join(", "))}</p>
+          <p class="why">{seen([word(LessonFitSchema, item.fit), stems(item.matchedWords)].filter(Boolean).join(": "))}</p>
         </div>
       ))}
       {receipt.items.some((item) => item.isHeldBack) && <WhyHeldBack />}

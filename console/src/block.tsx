@@ -8,7 +8,7 @@ import { Fitting } from "./fitting.js";
 import { Id, Link, Text } from "./parts.js";
 import { Lift } from "./plots.js";
 import { OF_GOAL } from "./goals.js";
-import { GOAL_KIND, MEMORY_KINDS, type Told } from "./record.js";
+import { GOAL_KIND, isRecovery, MEMORY_KINDS, type Told } from "./record.js";
 import { counted, headline, heldBecause, moveName, reviewCommand, seen, word } from "./words.js";
 
 /** `signature`: of the failure that the block is about, if it is about one. */
@@ -60,8 +60,6 @@ function Card(props: { item: ContextItem; told: Told; signature: string; receipt
   );
 }
 
-// Of what was left out only the id is on record. A recovery's has no dashes.
-const RECOVERY_ID = /^[0-9a-f]{32}$/;
 // A sidecar takes 100 requests a second by default, and a viewer does not wait for more texts than this.
 const AT_ONCE = 5;
 const MOST_TEXTS = 50;
@@ -120,10 +118,6 @@ function ToRelease(props: { memory: Memory | undefined }) {
       ; today it is in quarantine ({heldBecause(memory)}), to release it: <code>{reviewCommand(memory)}</code>
     </span>
   );
-}
-
-function isRecovery(id: string): boolean {
-  return RECOVERY_ID.test(id);
 }
 
 function ItemLink(props: { id: string; kind: string; signature: string }) {

@@ -8,9 +8,11 @@ import {
   type GetServerInfoResponse,
 } from "@sidemirror/api/v1/sidecar";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { ComponentChildren } from "preact";
 
 import { StoreAway, useApi, useAsked, type Asked } from "./api.js";
-import { Missing, Time } from "./parts.js";
+import { Link, Missing, Time } from "./parts.js";
+import { isRecovery } from "./record.js";
 import { headline, millisOf, word } from "./words.js";
 
 const SHADOW = "shadow";
@@ -80,8 +82,9 @@ export function Changes(props: { lessonIds: readonly string[]; kind: AdviceKind 
 /** Changes, the newest first. `lessonIds`: only of these, and of their `kind`; without them all. */
 export function ChangeList(props: { of: readonly AdviceChange[]; lessonIds?: readonly string[]; kind?: AdviceKind }) {
   const { lessonIds, kind = AdviceKind.ALL } = props;
+  const names = useNames(lessonIds ? [] : props.of.slice(0, MOST));
   const told = props.of.flatMap((change) => {
-    const what = change.mode !== "" ? mode(change) : lessonIds ? about(change, lessonIds, kind) : all(change);
+    const what = change.mode !== "" ? mode(change) : lessonIds ? about(change, lessonIds, kind) : all(change, names);
     return what === "" ? [] : [{ change, what }];
   });
   if (told.length === 0) return null;
@@ -103,10 +106,42 @@ function mode(change: AdviceChange): string {
   return `the mode is ${headline(change.mode, 40)} from here on, by the sidecar's setting`;
 }
 
-function all(change: AdviceChange): string {
+function all(change: AdviceChange, named: ReadonlyMap<string, string>): ComponentChildren {
   const { off = [], silencedIds = [] } = change.after ?? {};
-  const what = [...off.map((one) => word(AdviceKindSchema, one)), ...silencedIds.map((id) => headline(id, 128))];
-  return `turned off${whose(change)}: ${what.join(", ") || "nothing"}`;
+  const what: ComponentChildren[] = [
+    ...off.map((one) => word(AdviceKindSchema, one)),
+    ...silencedIds.map((id) => (
+      <Link to={isRecovery(id) ? ["recoveries"] : ["lessons", id]} query={isRecovery(id) ? { text: id } : {}} title={headline(id, 128)}>
+        <bdi>{named.get(id) ?? headline(id, 128)}</bdi>
+      </Link>
+    )),
+  ];
+  return (
+    <>
+      turned off{whose(change)}: {what.length === 0 ? "nothing" : what.flatMap((one, index) => (index > 0 ? [", ", one] : [one]))}
+    </>
+  );
+}
+
+// How many lessons that were turned off are named by their words.
+const MOST_NAMED = 20;
+
+/** The words of lessons that changes turned off, by id. Of recoveries, and of what is gone, there are none. */
+function useNames(changes: readonly AdviceChange[]): ReadonlyMap<string, string> {
+  const api = useApi();
+  const ids = [...new Set(changes.flatMap((one) => one.after?.silencedIds ?? []))].filter((id) => !isRecovery(id)).slice(0, MOST_NAMED);
+  const asked = useAsked(`names ${ids.join(" ")}`, async (signal) => {
+    const found = await Promise.all(
+      ids.map((reflectionId) =>
+        api.memory.getReflection({ ...api.scope, reflectionId }, { signal }).then(
+          ({ memory }) => [reflectionId, headline(memory?.content ?? "", 80)] as const,
+          () => [reflectionId, ""] as const,
+        ),
+      ),
+    );
+    return new Map(found.filter(([, words]) => words !== ""));
+  });
+  return asked.value ?? new Map();
 }
 
 function about(change: AdviceChange, ids: readonly string[], kind: AdviceKind): string {
@@ -123,8 +158,9 @@ function about(change: AdviceChange, ids: readonly string[], kind: AdviceKind): 
 }
 
 function whose(change: AdviceChange): string {
-  const by = change.changedBy ? ` by ${headline(change.changedBy, 80)}` : "";
-  return `${by} in the policy of the ${word(PolicyLevelSchema, change.level)}`;
+  const by = headline(change.changedBy, 80) || "a caller without a name";
+  const why = change.reason ? ` (${headline(change.reason, 300)})` : "";
+  return ` by ${by} in the policy of the ${word(PolicyLevelSchema, change.level)}${why}`;
 }
 
 function timeOf(change: AdviceChange): number {

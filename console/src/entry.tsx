@@ -24,7 +24,7 @@ import type { ComponentChildren } from "preact";
 import { Grounds } from "./asides.js";
 import { Block } from "./block.js";
 import { changeTold } from "./drafts.js";
-import { nextCall } from "./next_call.js";
+import { nextCall, sameFailure, withdrawn } from "./next_call.js";
 import { Badge, Id, Link, Text, Time } from "./parts.js";
 import { idOf, isFailure, nameOf, timeOf, type Told } from "./record.js";
 import { whyNoAdvice, whyNoLesson } from "./silences.js";
@@ -97,10 +97,22 @@ function NotLookedUp(props: { event: TurnEvent; told: Told }) {
   if (told.failures.has(event.eventId) || (call !== undefined && told.failures.has(call))) return null;
   const givenUp = told.givenUp.get(event.eventId) ?? (call && told.givenUp.get(call));
   const others = "it is of telemetry, or older";
+  const before = sameFailure(event, told);
+  if (!givenUp && before) {
+    return (
+      <p class="why">
+        nothing told: of each kind of failure the first one in a turn is looked up, and at{" "}
+        <Link to={["turns", told.turnId]} query={{ at: String(before.at) }}>
+          {String(before.at)}
+        </Link>{" "}
+        {before.silence ? whyNoAdvice(before.silence) : "the turn was told of it, or it was kept in shadow mode"}
+      </p>
+    );
+  }
   const why = givenUp
     ? seen(givenUp)
     : told.failures.size > 0
-      ? `of each kind of failure the first one in a turn is looked up; or its error names nothing that is recognised, the turn ended first, ${others}`
+      ? `of each kind of failure the first one in a turn is looked up; or its error names nothing that is recognised, the turn ended first, ${others}; \`sidemirror turns why\` says which`
       : `its error names nothing that is recognised, the turn shows no advice or ended first, ${others}`;
   return <p class="why">nothing told, and not looked up: {why}</p>;
 }
@@ -276,9 +288,19 @@ function Next(props: { directive: TurnDirective; sequence: bigint; told: Told })
   const { told } = props;
   if (!told.isOver || props.sequence > told.saidUntil) return null;
   const { call, told: words } = nextCall(props.directive, props.sequence, told);
+  const ended = withdrawn(props.directive, props.sequence, told);
   return (
     <p class="why">
       what followed: {call?.entry.case === "event" && <Cause id={call.entry.value.eventId} told={told} />} {words}
+      {ended && (
+        <>
+          ; withdrawn at{" "}
+          <Link to={["turns", told.turnId]} query={{ at: String(ended.at) }}>
+            {String(ended.at)}
+          </Link>
+          , {ended.why}: an agent that had not shown it by then does not
+        </>
+      )}
     </p>
   );
 }

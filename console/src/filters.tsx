@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { Link } from "./parts.js";
 import { hrefOf, scopeOf } from "./place.js";
+import { headline } from "./words.js";
 
 export type Query = Readonly<Record<string, string>>;
 
@@ -74,11 +75,14 @@ export function Choice(props: {
   options: readonly (readonly [string, string])[];
   none?: string;
 }) {
+  const given = (props.query[props.name] ?? "").toLowerCase();
+  const isKnown = given === "" || props.options.some(([value]) => value === given);
   return (
     <label>
       {props.label}
-      <select name={props.name} value={(props.query[props.name] ?? "").toLowerCase()}>
+      <select name={props.name} value={given}>
         <option value="">{props.none ?? "any"}</option>
+        {!isKnown && <option value={given}>{`${headline(given, 40)}: unknown, counts as none`}</option>}
         {props.options.map(([value, name]) => (
           <option key={value} value={value}>
             {name}

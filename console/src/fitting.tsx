@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 
 import { useApi, useAsked } from "./api.js";
 import { Answered, Facts } from "./parts.js";
-import { seen, word } from "./words.js";
+import { seen, stems, word } from "./words.js";
 
 // Among how many memories the lesson is looked for, and its receipt among those of the turn.
 const MOST_HITS = 100;
@@ -37,7 +37,7 @@ function Explained(props: Asked) {
       api.memory.listReceipts({ ...api.scope, turnId, pageSize: MOST_RECEIPTS }, { signal }),
     ]);
     const item = receipts.find((one) => one.receiptId === receiptId)?.items.find((one) => one.id === lessonId);
-    const by = item && [word(LessonFitSchema, item.fit), item.matchedWords.join(", ")].filter(Boolean).join(": ");
+    const by = item && [word(LessonFitSchema, item.fit), stems(item.matchedWords)].filter(Boolean).join(": ");
     return { ...today, then: by ? seen(by) : "not on record" };
   });
   return (
@@ -59,7 +59,7 @@ function Explained(props: Asked) {
             of={[
               ["Found then by", then],
               ["Found by the task today", `at place ${place + 1} of ${hits.length}`],
-              ["By the words", seen(matchedTerms.join(", ")) || "none"],
+              ["By word stems", seen(matchedTerms.join(", ")) || "none"],
               ...parts.map((part) => [part.name.replaceAll("_", " "), part.value.toFixed(2)] as const),
             ]}
           />

@@ -42,7 +42,7 @@ function Retired() {
                 </Link>{" "}
                 <span class="dim">
                   {headline(one.change, 40)}
-                  {one.changedBy && ` by ${headline(one.changedBy, 80)}`}
+                  {` by ${headline(one.changedBy, 80) || (one.change === "judged" ? "the sidecar" : "a caller whose name is not on record")}`}
                   {one.reason && `: ${seen(headline(one.reason, 300))}`}
                 </span>
               </li>

@@ -22,6 +22,7 @@ import { Answered, Empty, Facts, Grpcurl, Heading, Id, Link, Missing, More, Text
 import { usePlace } from "./place.js";
 import { Lift } from "./plots.js";
 import { Receipts } from "./receipts.js";
+import { offBy, useTurnedOff } from "./turned_off.js";
 import { counted, headline, isCorrection, percent, reviewCommand, seen, word } from "./words.js";
 
 /** A memory by its id, or a goal's reflection: receipts name both as lessons. */
@@ -67,14 +68,22 @@ function Known(props: { memory: Memory }) {
     setOthers({ versions: [...(others?.versions ?? []), ...page.versions], next: page.nextPageToken });
   };
   const applies = memory.appliesWhen;
+  const turnedOff = useTurnedOff();
+  const again = offBy(memory.id, turnedOff.value);
   return (
     <>
       <div class="title">
         <Heading of={memory.content}>Lesson</Heading>
-        <MemoryStanding memory={memory} />
+        <MemoryStanding memory={memory} isOff={again !== ""} />
       </div>
       <Text plain>{memory.content}</Text>
       {memory.reason && <p class="why">{seen(memory.reason)}</p>}
+      <Missing asked={turnedOff} what="Whether a policy turned it off" />
+      {again && (
+        <p class="why">
+          A policy turned it off: no agent is told it. To turn it on again: <code>{headline(again, 300)}</code>
+        </p>
+      )}
       {memory.state !== MemoryState.ACTIVE && memory.state !== MemoryState.UNSPECIFIED && (
         <p class="why">
           {memory.state === MemoryState.RETIRED ? "To bring it back" : "No agent is shown it. To release it"}:{" "}
@@ -136,6 +145,12 @@ function Known(props: { memory: Memory }) {
                     <Version key={version.version} of={version} now={memory} />
                   ))}
                 </ol>
+                {page.versions.some((version) => authorOf(version) === NAMELESS) && (
+                  <p class="dim small">
+                    Names are those of the tokens in the access file; without one (<code>SIDEMIRROR_ACCESS_FILE</code>) callers
+                    have none.
+                  </p>
+                )}
                 {next !== "" && <More read={() => readOthers(next)}>Other versions</More>}
               </>
             );
@@ -188,19 +203,20 @@ function Version(props: { of: Memory; now: Memory }) {
   return (
     <li>
       <span class="number">{version.version}</span> <Time at={version.updateTime} /> {headline(version.change, 40)}
-      {authorOf(version) && <> by {authorOf(version)}</>} <MemoryStanding memory={version} />
+      {" by "}
+      {authorOf(version)} <MemoryStanding memory={version} />
       {version.reason && <span class="dim"> {seen(version.reason)}</span>}
       {version.content !== now.content && <Text plain>{version.content}</Text>}
     </li>
   );
 }
 
-// What the sidecar does by itself, where no token is named.
-const OF_SIDECAR = new Set(["judged"]);
+const NAMELESS = "a caller whose name is not on record";
 
-/** Who made a version, as `sidemirror memory show` says it; empty if it is not on record. */
+/** Who made a version, as `sidemirror memory show` says it: the server's `operations/lesson_sources.py`. */
 function authorOf(version: Memory): string {
-  return headline(version.changedBy, 80) || (OF_SIDECAR.has(version.change) ? "the sidecar" : "");
+  const isLearned = version.change === "learned" && (version.metadata?.learned_from !== undefined || version.derivedFrom.length > 0);
+  return headline(version.changedBy, 80) || (version.change === "judged" || isLearned ? "the sidecar" : NAMELESS);
 }
 
 function Sources(props: { memory: Memory }) {

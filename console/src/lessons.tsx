@@ -9,12 +9,14 @@ import {
   type Memory,
 } from "@sidemirror/api/v1/reflective_memory";
 import { OriginSchema } from "@sidemirror/api/v1/common";
+import type { AdvicePolicy } from "@sidemirror/api/v1/sidecar";
 
 import { useApi, useAsked } from "./api.js";
 import { Choice, Filters, optionsOf, type Query } from "./filters.js";
 import { joined, useKept, type Part } from "./kept.js";
 import { Answered, Badge, Empty, Grpcurl, Heading, Id, Link, Missing, More, Time } from "./parts.js";
 import { Lift } from "./plots.js";
+import { offBy, useTurnedOff } from "./turned_off.js";
 import { counted, headline, whole, word } from "./words.js";
 
 const PAGE = 50;
@@ -29,9 +31,16 @@ export function sessionOf(memory: Memory): string {
   return typeof id === "string" ? id : "";
 }
 
-/** Whether a lesson is recalled, in a word. */
-export function MemoryStanding(props: { memory: Memory }) {
+/** Whether a lesson is recalled, in a word. `isOff`: a policy turned it off. */
+export function MemoryStanding(props: { memory: Memory; isOff?: boolean }) {
   const { state, quarantine } = props.memory;
+  if (state === MemoryState.ACTIVE && props.isOff) {
+    return (
+      <Badge tone="warn" title="Active, but a policy turned it off: no agent is told it">
+        turned off
+      </Badge>
+    );
+  }
   if (state === MemoryState.ACTIVE) return <Badge tone="good">active</Badge>;
   if (state === MemoryState.RETIRED) return <Badge>retired</Badge>;
   return (
@@ -70,6 +79,7 @@ export function Lessons(props: { query: Query }) {
   };
   const memories = part?.rows ?? [];
   const ids = memories.map((memory) => memory.id);
+  const turnedOff = useTurnedOff();
   const lifts = useAsked(`lifts ${ids.join(" ")}`, async (signal) => {
     const parts = Array.from({ length: Math.ceil(ids.length / MOST_IDS) }, (_, part) => ids.slice(part * MOST_IDS, (part + 1) * MOST_IDS));
     const answers = await Promise.all(
@@ -89,7 +99,7 @@ export function Lessons(props: { query: Query }) {
             {memories.length === 0 ? (
               <NoLessons query={query} />
             ) : (
-              <Table memories={memories} lifts={lifts.value} hasSources={text !== ""} />
+              <Table memories={memories} lifts={lifts.value} hasSources={text !== ""} off={turnedOff.value} />
             )}
             {isCut && (
               <p class="dim">
@@ -99,6 +109,7 @@ export function Lessons(props: { query: Query }) {
               </p>
             )}
             <Missing asked={lifts} what="Whether these lessons help" />
+            <Missing asked={turnedOff} what="Which lessons a policy turned off" />
             {part && part.next !== "" && <More read={() => readOlder(part)}>Older lessons</More>}
           </>
         )}
@@ -149,6 +160,7 @@ function Table(props: {
   memories: readonly Memory[];
   lifts: ReadonlyMap<string, LessonStatistics> | undefined;
   hasSources: boolean;
+  off: AdvicePolicy | undefined;
 }) {
   return (
     <table class="lessons">
@@ -190,7 +202,7 @@ function Table(props: {
               </td>
               <td class="wide">{word(MemoryKindSchema, memory.kind)}</td>
               <td>
-                <MemoryStanding memory={memory} />
+                <MemoryStanding memory={memory} isOff={offBy(memory.id, props.off) !== ""} />
               </td>
               <td class="wide">{word(OriginSchema, memory.origin)}</td>
               <td class="wide">

@@ -3,6 +3,7 @@ import { render } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 
 import { ApiContext, problemOf, servicesOf, useApi, useAsked, type Api, type Problem } from "./api.js";
+import { Goals } from "./goal_list.js";
 import { Goal } from "./goals.js";
 import { useScrolled } from "./kept.js";
 import { Lesson } from "./lesson.js";
@@ -21,6 +22,7 @@ const SCREENS = [
   ["turns", "Turns"],
   ["lessons", "Lessons"],
   ["recoveries", "Recoveries"],
+  ["goals", "Goals"],
   ["now", "Now"],
 ] as const;
 
@@ -29,7 +31,7 @@ function Screen(props: { place: Place }) {
   if (screen === "turns") return id === undefined ? <Turns query={props.place.query} /> : <Turn id={id} key={id} />;
   if (screen === "lessons") return id === undefined ? <Lessons query={props.place.query} /> : <Lesson id={id} key={id} />;
   if (screen === "recoveries") return id === undefined ? <Recoveries query={props.place.query} /> : <Recovery signature={id} key={id} />;
-  if (screen === "goals" && id !== undefined) return <Goal id={id} key={id} />;
+  if (screen === "goals") return id === undefined ? <Goals /> : <Goal id={id} key={id} />;
   if (screen === "now") return <Now />;
   return (
     <>

@@ -15,6 +15,8 @@ export interface Told {
   readonly asksLevel: boolean | undefined;
   /** How many lessons the agent was given because it asked for them after the start. */
   readonly recalledCount: number;
+  /** The entries that are there, in their order. */
+  readonly entries: readonly TurnEntry[];
   /** The events of the turn, by id. */
   readonly events: ReadonlyMap<string, TurnEntry>;
   /** The names of the tools that were called, by the call's id. */
@@ -51,6 +53,14 @@ export const MEMORY_KINDS: ReadonlySet<string> = new Set(["reflection", "strateg
 
 /** The kind of those that are reflections of goals. */
 export const GOAL_KIND = "goal_reflection";
+
+// A recovery's id has no dashes.
+const RECOVERY_ID = /^[0-9a-f]{32}$/;
+
+/** Whether an id is a recovery's, where only the id is on record. */
+export function isRecovery(id: string): boolean {
+  return RECOVERY_ID.test(id);
+}
 
 /** The blocks of lessons that an entry shows, or would have shown. */
 export function blocksOf(entry: TurnEntry): ContextBlock[] {

@@ -75,7 +75,7 @@ const STANDINGS: readonly (readonly [string, string, (one: SignatureRecoveries) 
 /** What comes first, by the choice's value. */
 const ORDERS: readonly (readonly [string, string, (one: SignatureRecoveries) => number])[] = [
   ["last", "last seen", lastMs],
-  ["seen", "seen most", (one) => one.observationCount],
+  ["seen", "counted most", (one) => one.observationCount],
   ["lift", "lift", (one) => told(one)?.lift ?? -2],
 ];
 
@@ -157,7 +157,8 @@ export function Recoveries(props: { query: Query }) {
               ) : (
                 <Empty>
                   <p>
-                    No failure is like that. Failures are recognised by tool, kind of error and what it is about, such as{" "}
+                    No failure that is counted is like that. One that nothing has followed yet is counted with the session's next
+                    turn, or an hour after its own. Failures are recognised by tool, kind of error and what it is about, such as{" "}
                     <code>missing table</code>; an error's own text is in the turns. <Link to={["recoveries"]}>Show all failures</Link>
                   </p>
                 </Empty>
@@ -182,7 +183,8 @@ function NoRecoveries() {
   return (
     <Empty>
       <p>
-        <strong>No failure is recognised here yet.</strong> They are learned from calls of turns: report{" "}
+        <strong>No failure is counted here yet.</strong> One that nothing has followed is counted with the session's next turn, or an
+        hour after its own. They are learned from calls of turns: report{" "}
         <code>tool_called</code> with what came back, and what repaired a failure is counted.
       </p>
     </Empty>
@@ -196,7 +198,7 @@ function Table(props: { signatures: readonly SignatureRecoveries[] }) {
         <tr>
           <th scope="col">Failure</th>
           <th scope="col" class="number">
-            Seen
+            Counted
           </th>
           <th scope="col">Told</th>
           <th scope="col" class="wide">

@@ -45,7 +45,8 @@ export function Recovery(props: { signature: string }) {
           ) : (
             <Empty>
               <p>
-                Nothing is counted of this failure here. <Link to={["recoveries"]}>Show all that are</Link>
+                Nothing is counted of this failure here. One that nothing has followed yet is counted with the session's next turn, or
+                an hour after its own; the turns in which it came up have it. <Link to={["recoveries"]}>Show all that are</Link>
               </p>
             </Empty>
           )
@@ -70,7 +71,7 @@ function Seen(props: { of: SignatureRecoveries }) {
     <>
       <Facts
         of={[
-          ["Seen", `${seenCount(observationCount)} ${observationCount === 1 ? "failure" : "failures"}`],
+          ["Counted", `${seenCount(observationCount)} ${observationCount === 1 ? "failure" : "failures"}`],
           ["Last", <Time at={lastTime} />],
         ]}
       />

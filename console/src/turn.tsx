@@ -226,6 +226,6 @@ function useTold(
     const followUps = new Map(followed.map((one) => [one.signature, one]));
     const critiques = new Map(asides?.flatMap(({ key, critique }) => (critique ? [[key, critique] as const] : [])));
     const isOver = state !== TurnState.OPEN;
-    return { turnId, task, isOver, recalledCount, ...references(entries), lessons: value ?? new Map(), held: newest?.held ?? [], followUps, critiques, saidUntil };
+    return { turnId, task, isOver, recalledCount, entries, ...references(entries), lessons: value ?? new Map(), held: newest?.held ?? [], followUps, critiques, saidUntil };
   }, [turnId, task, state, recalledCount, entries, value, followed.length, asides, newest, saidUntil]);
 }

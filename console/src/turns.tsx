@@ -78,6 +78,7 @@ function isTold(turn: TurnRecord): boolean {
 const TOLD: ReadonlyMap<string, (turn: TurnRecord) => boolean> = new Map([
   ["something", isTold],
   ["revise", (turn: TurnRecord) => turn.reviseCount > 0],
+  ["let through", (turn: TurnRecord) => turn.judgedCount > turn.reviseCount],
   ["nothing", (turn: TurnRecord) => !isTold(turn) && !turn.isShadow],
   ["shadow", (turn: TurnRecord) => turn.isShadow],
 ]);
@@ -309,7 +310,8 @@ function TurnFilters(props: { query: Query }) {
   const told = [
     ["something", "something"],
     ["nothing", "nothing"],
-    ["revise", "to revise"],
+    ["revise", "answer doubtful: revise"],
+    ["let through", "answer let through"],
     ["shadow", "in shadow"],
   ] as const;
   const byId = (

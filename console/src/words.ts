@@ -66,6 +66,11 @@ export function reviewCommand(memory: Memory): string {
   return `sidemirror memory review ${headline(memory.id, 256)} active --reason …`;
 }
 
+/** The words by which something was found, as the index has them; empty for none. */
+export function stems(words: readonly string[]): string {
+  return words.length > 0 ? `word stems ${words.join(", ")}` : "";
+}
+
 /** A share as percent, without a sign. */
 export function percent(part: number): string {
   return `${(100 * part).toFixed(part > 0 && part < 0.1 ? 1 : 0)}\u00a0%`;

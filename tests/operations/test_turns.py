@@ -351,7 +351,9 @@ async def test_who_changed_a_lesson_and_what_counted_before(tmp_path: Path, caps
         assert "succeeded with it, not compared 1 of 1" in told
         assert "  silenced by a caller without a name in the policy" in told
         _, lines, _ = await said(capsys, served, "advice", "show")
-        assert lines[-1].endswith(f"  turned off in the policy of the project: {stored.strategy_id}")
+        assert lines[-1].endswith(
+            f"  turned off by a caller without a name in the policy of the project: {stored.strategy_id}"
+        )
 
 
 async def test_where_a_turn_may_be_that_is_not_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

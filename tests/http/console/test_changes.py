@@ -52,8 +52,11 @@ def test_since_when_until_when(tmp_path: Path, browser: Browser) -> None:
             page.looks(width, dark=dark)
             for place, text in (
                 ("/turns/t", "one without it"),
-                (f"/lessons/{stored.reflection_id}", "silenced in the policy of the project"),
-                ("/now", f"turned off in the policy of the project: {stored.reflection_id}"),
+                (
+                    f"/lessons/{stored.reflection_id}",
+                    "silenced by a caller without a name in the policy of the project",
+                ),
+                ("/now", f"turned off by a caller without a name in the policy of the project: {LESSON[:40]}"),
             ):
                 go(page, place, text)
                 assert (place, overflow(page)) == (place, 0)

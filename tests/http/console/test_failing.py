@@ -160,7 +160,7 @@ def test_a_store_that_is_away_is_no_sidecar_that_is_away(
         finally:
             switch.turn(Fault.NONE)
         # It is asked again by itself.
-        shows(page, "No failure is recognised here yet.")
+        shows(page, "No failure is counted here yet.")
 
 
 @pytest.mark.parametrize(

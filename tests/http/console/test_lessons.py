@@ -161,3 +161,31 @@ def test_a_lesson_in_quarantine_says_what_releases_it(server: SidecarThread, bro
     go(page, "/now", "6 memories are in quarantine and wait for a person; no agent is shown them")
     assert page.value("document.querySelector('.findings a').hash") == "#/lessons?state=quarantined"
     shows(page, "all well")
+
+
+def test_a_lesson_that_a_policy_turned_off_does_not_look_active(server: SidecarThread, browser: Browser) -> None:
+    """In the list, at its head, and by its words where it was turned off. Seen to fail with "active" and a bare id."""
+    lesson = memory_pb.Memory(id="l", content="Look twice.", version=1, state=memory_pb.MEMORY_STATE_ACTIVE)
+    other = memory_pb.Memory(id="m", content="Look once.", version=1, state=memory_pb.MEMORY_STATE_ACTIVE)
+    policy = sidecar_pb2.AdvicePolicy(silenced_ids=["l"])
+    change = sidecar_pb2.AdviceChange(after=policy, level=sidecar_pb2.POLICY_LEVEL_PROJECT, reason="it is of another")
+    answers = {
+        "ListReflections": memory_pb.ListReflectionsResponse(memories=[lesson, other]),
+        "GetReflection": memory_pb.GetReflectionResponse(memory=lesson),
+        "GetPolicy": sidecar_pb2.GetPolicyResponse(in_force=sidecar_pb2.Policy(advice=policy)),
+        "GetServerInfo": sidecar_pb2.GetServerInfoResponse(advice_changes=[change]),
+        "ListReflectionVersions": memory_pb.ListReflectionVersionsResponse(versions=[lesson]),
+    }
+    page = answered(browser, server, "/lessons", answers)
+    shows(page, "turned off")
+    assert texts(page, "tbody .badge") == ["turned off", "active"]
+    go(page, "/lessons/l", "A policy turned it off: no agent is told it. To turn it on again: sidemirror advice on l")
+    assert texts(page, ".title .badge") == ["turned off"]
+    shows(page, "by a caller whose name is not on record")
+    shows(page, "without one (SIDEMIRROR_ACCESS_FILE) callers have none")
+    go(
+        page,
+        "/now",
+        "turned off by a caller without a name in the policy of the project (it is of another): Look twice.",
+    )
+    assert page.value("document.querySelector('.versions a[href*=\"lessons/l\"]') !== null")

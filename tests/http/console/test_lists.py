@@ -8,6 +8,7 @@ from typing import Any
 import grpc
 import pytest
 
+from sidemirror.v1 import goal_reflection_pb2 as goal_pb
 from sidemirror.v1 import sidecar_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2 import ListReflectionsRequest
@@ -244,3 +245,33 @@ def test_an_empty_list_says_where_it_looked_and_who_was_refused(server: SidecarT
     assert texts(page, 'main a[href*="project="]') == ["acme / shop"]
     assert overflow(page) == 0
     assert violations(page) == []
+
+
+def test_turns_are_found_by_the_verdict_on_their_answers(server: SidecarThread, browser: Browser) -> None:
+    """Seen to fail without those that were let through, and with "any" of an outcome that there is none."""
+    turns = [
+        pb.Turn(turn_id="good", session_id="s", task="Good", judged_count=1),
+        pb.Turn(turn_id="bad", session_id="s", task="Bad", judged_count=1, revise_count=1),
+        pb.Turn(turn_id="none", session_id="s", task="None"),
+    ]
+    page = answered(browser, server, "/turns?told=revise", {"ListTurns": pb.ListTurnsResponse(turns=turns)})
+    shows(page, "Bad")
+    assert texts(page, "tbody .task a") == ["Bad"]
+    go(page, "/turns?told=let+through", "Good")
+    assert texts(page, "tbody .task a") == ["Good"]
+    go(page, "/turns?outcome=bogus", "Bad")
+    assert page.value("document.querySelector('select[name=outcome]').selectedOptions[0].text").startswith(
+        "bogus: unknown"
+    )
+
+
+def test_goals_have_a_place_in_the_menu(server: SidecarThread, browser: Browser) -> None:
+    """Seen to fail when a goal was reached by Now or by a turn alone."""
+    failed = goal_pb.GoalReport(report_id="r", goal_id="g", objective="Ship it", state=goal_pb.GOAL_STATE_FAILED)
+    page = answered(browser, server, "/turns", {"ListGoalReports": goal_pb.ListGoalReportsResponse(reports=[failed])})
+    page.value("document.querySelector('nav a[href$=\"/goals\"]').click()")
+    shows(page, "Ship it")
+    assert texts(page, "tbody .badge") == ["failed"]
+    assert page.value("document.querySelector('tbody a').hash").startswith("#/goals/g")
+    page.looks(360)
+    assert (overflow(page), violations(page)) == (0, [])

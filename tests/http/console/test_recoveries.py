@@ -125,7 +125,7 @@ def test_they_are_searched_narrowed_and_sorted(page: Page, query: str, first: li
 def test_an_errors_text_finds_what_has_some_of_its_words(page: Page) -> None:
     go(page, "/recoveries?text=" + "Unknown+column+'id'", "None has all of these words.")
     assert page.value(_NAMES)[0] == COLUMN
-    go(page, "/recoveries?text=qqq", "No failure is like that.")
+    go(page, "/recoveries?text=qqq", "No failure that is counted is like that.")
 
 
 def test_more_rows_are_there_again_on_the_way_back(page: Page) -> None:

@@ -159,3 +159,38 @@ def test_a_correction_is_linked_from_its_turn_and_waits_at_the_next(browser: Bro
         shows(page, words)
         shows(page, "to release it: sidemirror memory review l active --reason …")
         assert page.value("document.querySelector('main a[href*=\"lessons/l\"]') !== null")
+
+
+def test_a_second_failure_of_a_kind_has_the_reason_of_the_first(browser: Browser, server: SidecarThread) -> None:
+    """Seen to fail with five reasons that it might have."""
+    silence = pb.Silence(reason=pb.SILENCE_REASON_NOTHING_KNOWN, signature="rate|timeout")
+    said = pb.TurnDirective(directive_id="d", caused_by=["f1"], time=at(200), silence=silence)
+    events = [
+        *(called("rate", "eur", "a", "c1"), failed("no answer after 5 s", "a", "f1")),
+        *(called("rate", "eur", "b", "c2"), failed("no answer after 5 s", "b", "f2")),
+    ]
+    entries = [pb.TurnEntry(event=one) for one in events]
+    entries.insert(2, pb.TurnEntry(directive=said))
+    for number, entry in enumerate(entries, start=1):
+        entry.turn_id, entry.sequence = "t", number
+    turn = pb.Turn(turn_id="t", session_id="s", state=pb.TURN_STATE_FINISHED, start_time=at(0), last_sequence=5)
+    page = answered(browser, server, "/turns/t", {"GetTurn": pb.GetTurnResponse(turn=turn, entries=entries)})
+    shows(page, "of each kind of failure the first one in a turn is looked up, and at 3 nothing was known")
+    assert "telemetry" not in page.value("document.querySelector('main').innerText")
+
+
+def test_what_was_withdrawn_says_so(browser: Browser, server: SidecarThread) -> None:
+    """Seen to fail with what was told alone, as if it still held."""
+    made = pb.MidTurnReflection(status=common_pb2.RESULT_STATUS_OK, reflection="No such table.")
+    told = pb.TurnDirective(directive_id="d", caused_by=["f1"], time=at(200), reflection=made)
+    events = [
+        *(called("sql", "SELECT 1", "a", "c1"), failed("no such table", "a", "f1")),
+        *(called("sql", "SELECT 1", "b", "c2"), returned("17", "b", "r2")),
+    ]
+    entries = [pb.TurnEntry(event=one) for one in events]
+    entries.insert(2, pb.TurnEntry(directive=told))
+    for number, entry in enumerate(entries, start=1):
+        entry.turn_id, entry.sequence = "t", number
+    turn = pb.Turn(turn_id="t", session_id="s", state=pb.TURN_STATE_FINISHED, start_time=at(0), last_sequence=5)
+    page = answered(browser, server, "/turns/t", {"GetTurn": pb.GetTurnResponse(turn=turn, entries=entries)})
+    shows(page, "withdrawn at 5, when the same call worked: an agent that had not shown it by then does not")

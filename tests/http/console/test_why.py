@@ -65,7 +65,7 @@ WHYS = [
     Why(
         "Why did my agent get this lesson at 10:42?",
         (turn("orders-2"), Click(".timeline details summary")),
-        (LESSON, "words: customer, number, order"),
+        (LESSON, "words: word stems customer, number, order"),
         ("turns", "why", "--at", AT),
         (LESSON, "what fitted then: by words; word stems customer, number, order"),
     ),
