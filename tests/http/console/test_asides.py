@@ -52,7 +52,12 @@ def test_they_stand_between_the_entries(tmp_path: Path, browser: Browser) -> Non
                 SIGNATURE,
             ):
                 assert text in told
-            for text in ("recalled memory context", "words, customer, number, order", "revise rules, ", "17.50"):
+            for text in (
+                "recalled memory context",
+                "words: word stems customer, number, order",
+                "revise rules, ",
+                "17.50",
+            ):
                 assert text in told
             # What was asked about, beside what was sent.
             assert texts(page, ".drafts > div > div") == ["Order 4711 costs 17.50 EUR.", "Order 4711 costs 71.50 EUR."]

@@ -44,7 +44,7 @@ def test_a_retired_lesson_is_found_among_many_that_fit_better(server: SidecarThr
     page = answered(browser, server, "/now", {})
     # Who retired it, one click from the front page.
     shows(page, "Lessons retired last")
-    shows(page, "reviewed: there is no paper")
+    shows(page, "reviewed by a caller whose name is not on record: there is no paper")
     go(page, "/lessons?text=invoices+customer")
     shows(page, "The 50 that fit best are shown; there may be others.")
     go(page, "/lessons?text=invoices+customer&state=retired", "the archive of paper")

@@ -256,9 +256,9 @@ def test_turns_are_found_by_the_verdict_on_their_answers(server: SidecarThread, 
     ]
     page = answered(browser, server, "/turns?told=revise", {"ListTurns": pb.ListTurnsResponse(turns=turns)})
     shows(page, "Bad")
-    assert texts(page, "tbody .task a") == ["Bad"]
+    assert texts(page, "tbody td.task > a") == ["Bad"]
     go(page, "/turns?told=let+through", "Good")
-    assert texts(page, "tbody .task a") == ["Good"]
+    assert texts(page, "tbody td.task > a") == ["Good"]
     go(page, "/turns?outcome=bogus", "Bad")
     assert page.value("document.querySelector('select[name=outcome]').selectedOptions[0].text").startswith(
         "bogus: unknown"
