@@ -42,7 +42,7 @@ function Retired() {
                 </Link>{" "}
                 <span class="dim">
                   {headline(one.change, 40)}
-                  {` by ${headline(one.changedBy, 80) || (one.change === "judged" ? "the sidecar" : "a caller whose name is not on record")}`}
+                  {` by ${headline(one.changedBy, 80) || (one.change === "judged" ? "the sidecar" : "a caller whose name is not known")}`}
                   {one.reason && `: ${seen(headline(one.reason, 300))}`}
                 </span>
               </li>

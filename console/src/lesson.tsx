@@ -211,7 +211,7 @@ function Version(props: { of: Memory; now: Memory }) {
   );
 }
 
-const NAMELESS = "a caller whose name is not on record";
+const NAMELESS = "a caller whose name is not known";
 
 /** Who made a version, as `sidemirror memory show` says it: the server's `operations/lesson_sources.py`. */
 function authorOf(version: Memory): string {

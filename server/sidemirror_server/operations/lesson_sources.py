@@ -26,7 +26,7 @@ def sources_of(memory: pb.Memory) -> str:
 
 
 # What a change without a token's name is by.
-NAMELESS = "a caller whose name is not on record"
+NAMELESS = "a caller whose name is not known"
 WHOSE_NAMES = (
     "Names are those of the tokens in the access file; without one (SIDEMIRROR_ACCESS_FILE) callers have none."
 )

@@ -44,7 +44,7 @@ def test_a_retired_lesson_is_found_among_many_that_fit_better(server: SidecarThr
     page = answered(browser, server, "/now", {})
     # Who retired it, one click from the front page.
     shows(page, "Lessons retired last")
-    shows(page, "reviewed by a caller whose name is not on record: there is no paper")
+    shows(page, "reviewed by a caller whose name is not known: there is no paper")
     go(page, "/lessons?text=invoices+customer")
     shows(page, "The 50 that fit best are shown; there may be others.")
     go(page, "/lessons?text=invoices+customer&state=retired", "the archive of paper")
@@ -181,7 +181,7 @@ def test_a_lesson_that_a_policy_turned_off_does_not_look_active(server: SidecarT
     assert texts(page, "tbody .badge") == ["turned off", "active"]
     go(page, "/lessons/l", "A policy turned it off: no agent is told it. To turn it on again: sidemirror advice on l")
     assert texts(page, ".title .badge") == ["turned off"]
-    shows(page, "by a caller whose name is not on record")
+    shows(page, "by a caller whose name is not known")
     shows(page, "without one (SIDEMIRROR_ACCESS_FILE) callers have none")
     go(
         page,
