@@ -28,13 +28,14 @@ const AT_START: Partial<Record<SilenceReason, string>> = {
 
 /** Why a turn started without a lesson, and how many its agent was given later because it asked. That it asked is on
  * record only where it was given something. */
-export function whyNoLesson(reason: SilenceReason, recalledCount: number): string {
-  return (AT_START[reason] ?? whySilent(reason)) + recalledLater(reason, recalledCount);
+export function whyNoLesson(reason: SilenceReason, recalledCount: number, lessonCount: number): string {
+  return (AT_START[reason] ?? whySilent(reason)) + recalledLater(reason, recalledCount, lessonCount);
 }
 
-function recalledLater(reason: SilenceReason, count: number): string {
+function recalledLater(reason: SilenceReason, count: number, told: number): string {
   if (count > 0) return `; the agent asked later, and was given ${counted(count, "lesson")}`;
-  return reason === SilenceReason.NOT_ASKED ? "; if the agent asked later, it was given none" : "";
+  // What it was told too is not among those that it was given.
+  return reason === SilenceReason.NOT_ASKED ? `; if the agent asked later, it was given none${told > 0 ? " but what it was told too" : ""}` : "";
 }
 
 /** The reason in words; empty for none. */

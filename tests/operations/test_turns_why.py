@@ -14,6 +14,7 @@ from sidemirror.v1 import thinking_pb2 as thinking_pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.recoveries import moves
 from sidemirror_server.operations.memory_recoveries import _show_moves
+from sidemirror_server.operations.silences import recalled_later
 from sidemirror_server.operations.turn_said import said_in
 from sidemirror_server.operations.turn_silences import at_failures
 from sidemirror_server.operations.turns import _given, _is_judged
@@ -299,3 +300,9 @@ def test_a_recovery_has_its_arms(capsys: pytest.CaptureFixture[str]) -> None:
         assert re.search(rf"next try, {name} +│ {arm} ", told), told
     _show_moves([])
     assert "Nothing is counted of this failure." in capsys.readouterr().out
+
+
+def test_what_was_recalled_and_told_is_not_denied() -> None:
+    """A turn's recalled ones are without those that it was told. Seen to fail with "it was given none"."""
+    told = recalled_later(thinking_pb.Turn(lesson_count=1), thinking_pb.SILENCE_REASON_NOT_ASKED)
+    assert told == "; if the agent asked later, it was given none but what it was told too"

@@ -50,7 +50,9 @@ def recalled_later(turn: pb.Turn, reason: int) -> str:
     count = turn.recalled_count
     if count:
         return f"; the agent asked later, and was given {count} lesson{'' if count == 1 else 's'}"
-    return "; if the agent asked later, it was given none" if reason == pb.SILENCE_REASON_NOT_ASKED else ""
+    # What it was told too is not among those that it was given.
+    more = " but what it was told too" if turn.lesson_count else ""
+    return f"; if the agent asked later, it was given none{more}" if reason == pb.SILENCE_REASON_NOT_ASKED else ""
 
 
 def why_no_advice(silence: pb.Silence) -> str:
