@@ -9,14 +9,13 @@ import {
   type Memory,
 } from "@sidemirror/api/v1/reflective_memory";
 import { OriginSchema } from "@sidemirror/api/v1/common";
-import type { AdvicePolicy } from "@sidemirror/api/v1/sidecar";
 
 import { useApi, useAsked } from "./api.js";
 import { Choice, Filters, optionsOf, type Query } from "./filters.js";
 import { joined, useKept, type Part } from "./kept.js";
 import { Answered, Badge, Empty, Grpcurl, Heading, Id, Link, Missing, More, Time } from "./parts.js";
 import { Lift } from "./plots.js";
-import { offBy, useTurnedOff } from "./turned_off.js";
+import { offBy, useTurnedOff, type Off } from "./turned_off.js";
 import { counted, headline, whole, word } from "./words.js";
 
 const PAGE = 50;
@@ -160,7 +159,7 @@ function Table(props: {
   memories: readonly Memory[];
   lifts: ReadonlyMap<string, LessonStatistics> | undefined;
   hasSources: boolean;
-  off: AdvicePolicy | undefined;
+  off: Off | undefined;
 }) {
   return (
     <table class="lessons">

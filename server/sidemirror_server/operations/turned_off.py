@@ -5,24 +5,26 @@ from typing import Any
 import grpc
 
 from sidemirror.v1 import sidecar_pb2 as pb
-from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
+from sidemirror_server.operations.advice_history import advice_changes
 from sidemirror_server.operations.shown import plain
-
-_TIMEOUT_S = 30.0
 
 
 class TurnedOff:
-    """Asks for what is in force, once."""
+    """Asks once, by the changes on record: the policy itself is for admins."""
 
     def __init__(self, channel: grpc.Channel, scope: dict[str, Any]) -> None:
         """Raises grpc.RpcError."""
-        request = pb.GetPolicyRequest(**scope)
-        self._advice = SidecarServiceStub(channel).GetPolicy(request, timeout=_TIMEOUT_S).in_force.advice
+        changes = advice_changes(channel, scope)
+        self._off, self._silenced = set[int](), set[str]()
+        for level in (pb.POLICY_LEVEL_PROJECT, pb.POLICY_LEVEL_TENANT):
+            last = next((one.after for one in changes if one.level == level), pb.AdvicePolicy())
+            self._off |= set(last.off)
+            self._silenced |= set(last.silenced_ids)
 
     def lesson(self, lesson_id: str) -> str:
         """How a policy turns a lesson off, and what turns it on again; empty if none does."""
-        if {pb.ADVICE_KIND_ALL, pb.ADVICE_KIND_LESSONS} & set(self._advice.off):
+        if {pb.ADVICE_KIND_ALL, pb.ADVICE_KIND_LESSONS} & self._off:
             return "a policy turned all lessons off: `sidemirror advice on`"
-        if lesson_id in self._advice.silenced_ids:
+        if lesson_id in self._silenced:
             return f"a policy turned it off, no agent is told it: `sidemirror advice on {plain(lesson_id)}`"
         return ""

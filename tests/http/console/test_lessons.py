@@ -172,7 +172,6 @@ def test_a_lesson_that_a_policy_turned_off_does_not_look_active(server: SidecarT
     answers = {
         "ListReflections": memory_pb.ListReflectionsResponse(memories=[lesson, other]),
         "GetReflection": memory_pb.GetReflectionResponse(memory=lesson),
-        "GetPolicy": sidecar_pb2.GetPolicyResponse(in_force=sidecar_pb2.Policy(advice=policy)),
         "GetServerInfo": sidecar_pb2.GetServerInfoResponse(advice_changes=[change]),
         "ListReflectionVersions": memory_pb.ListReflectionVersionsResponse(versions=[lesson]),
     }
