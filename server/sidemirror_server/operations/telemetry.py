@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# How long the end of the process waits for a collector that does not answer. Chosen here: one attempt, and less than what
-# a pod has left after its grace period for calls.
+# How long the end of the process waits for a collector that does not answer. Chosen here: time for one attempt.
 _LAST_EXPORT_MS = 2_000
 
 
