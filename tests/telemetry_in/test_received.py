@@ -14,6 +14,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
+from sidemirror_server import cli
 from tests.telemetry_in.captures import ANSWER, EXPECTED, QUESTION, export_of, raw_messages
 from tests.telemetry_in.made import MadeCall, SpanMessage, request_of, run_of
 from tests.telemetry_in.received import RecordedTurn, as_json, export, post, recorded, takes_spans
@@ -151,3 +152,16 @@ def test_a_malformed_span_is_rejected_and_the_others_are_taken(tmp_path: Path) -
         assert json.loads(answer)["partialSuccess"]["rejectedSpans"] == "1"
         (turn,) = recorded(server.address, ended=1)
     check("pydantic-ai", turn)
+
+
+def test_whose_texts_are_not_kept_is_told_why_nothing_is_learned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Seen to fail when a failure was said to be counted "when its turn has ended", which it had."""
+    with takes_spans(tmp_path, telemetry__content="other/*") as server:
+        export(server.address, request_of(run_of("a", (MadeCall("sql", "SELECT 1", "no such table", failed=True),))))
+        recorded(server.address, ended=1)
+        assert cli.main(["memory", "recoveries", "--address", server.address]) == 0
+    assert capsys.readouterr().out.endswith(
+        "In turns of spans, only where SIDEMIRROR_TELEMETRY__CONTENT lets the sidecar keep their texts.\n"
+    )

@@ -30,6 +30,8 @@ _NOT_COUNTED = (
 )
 # Turns that are looked through for failures: a page.
 _MOST_TURNS = 1_000
+# How the sessions of turns begin that are made of spans (`telemetry_in/turn_events.py`).
+_OF_SPANS = "otlp:"
 
 
 def recoveries(
@@ -77,14 +79,18 @@ def _waiting(channel: grpc.Channel, scope: dict[str, Any]) -> str:
     request = thinking_pb.ListTurnsRequest(page_size=_MOST_TURNS, **scope)
     request.from_time.FromMicroseconds(SystemClock().now_us() - _WAITS_US)
     turns = ThinkingServiceStub(channel).ListTurns(request, timeout=_TIMEOUT_S).turns
-    failed = sum(turn.tool_error_count for turn in turns)
+    failed = [turn for turn in turns if turn.tool_error_count]
     if not failed:
         return ""
-    calls = "1 call" if failed == 1 else f"{failed:,} calls"
-    return (
+    count = sum(turn.tool_error_count for turn in failed)
+    calls = "1 call" if count == 1 else f"{count:,} calls"
+    told = (
         f"{calls} failed in turns of the last hour. A failure is counted when its turn has ended;\n"
         "one that nothing has followed yet, when the session's next turn has, or after an hour."
     )
+    if any(turn.session_id.startswith(_OF_SPANS) for turn in failed):
+        told += "\nIn turns of spans, only where SIDEMIRROR_TELEMETRY__CONTENT lets the sidecar keep their texts."
+    return told
 
 
 def _show_signatures(found: Sequence[pb.SignatureRecoveries]) -> None:

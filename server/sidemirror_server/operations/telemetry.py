@@ -5,6 +5,7 @@ Imported only when tracing or metrics are on: the SDK and its exporters take lon
 
 import contextlib
 import logging
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
 
 _log = logging.getLogger(__name__)
+
+# How long the end of the process waits for a collector that does not answer. Chosen here: time for one attempt.
+_LAST_EXPORT_MS = 2_000
 
 
 @contextlib.contextmanager
@@ -30,12 +34,17 @@ def traces_exported(version: str) -> Iterator[None]:
     except ImportError as error:
         raise BadSettings("tracing (SIDEMIRROR_TRACING): install sidemirror-server[telemetry]") from error
     provider = TracerProvider(resource=_resource(version))
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    exporter = OTLPSpanExporter()
+    provider.add_span_processor(BatchSpanProcessor(exporter))
     trace.set_tracer_provider(provider)
     try:
         yield
     finally:
+        # The processor would wait for as long as the exporter tries again, and takes no limit.
+        given_up = threading.Timer(_LAST_EXPORT_MS / 1e3, exporter.shutdown)
+        given_up.start()
         provider.shutdown()
+        given_up.cancel()
 
 
 @contextlib.contextmanager
@@ -55,7 +64,7 @@ def metrics_exported(version: str, *, otlp: bool, address: str) -> Iterator[None
             readers.append(_sent())
         provider = MeterProvider(readers, resource=_resource(version))
         metrics.set_meter_provider(provider)
-        stack.callback(provider.shutdown)
+        stack.callback(provider.shutdown, timeout_millis=_LAST_EXPORT_MS)
         yield
 
 
