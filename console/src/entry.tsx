@@ -173,7 +173,7 @@ function Directive(props: { directive: TurnDirective; sequence: bigint; told: To
               {seen(warning)}
             </p>
           ))}
-          {silence !== SilenceReason.UNSPECIFIED && <p class="why">no lesson with it: {whyNoLesson(silence, told.recalledCount, told.lessonCount)}</p>}
+          {silence !== SilenceReason.UNSPECIFIED && <p class="why">no lesson with it: {whyNoLesson(silence, told)}</p>}
           {context && <Block block={context} told={told} />}
         </>
       );

@@ -26,16 +26,28 @@ const AT_START: Partial<Record<SilenceReason, string>> = {
   [SilenceReason.HELD_BACK]: "what fitted was held back by a draw",
 };
 
+// How the ids of turns begin that are made of spans.
+const OF_SPANS = "otlp-";
+
 /** Why a turn started without a lesson, and how many its agent was given later because it asked. That it asked is on
  * record only where it was given something. */
-export function whyNoLesson(reason: SilenceReason, recalledCount: number, lessonCount: number): string {
-  return (AT_START[reason] ?? whySilent(reason)) + recalledLater(reason, recalledCount, lessonCount);
+export function whyNoLesson(reason: SilenceReason, turn: Recalled): string {
+  return (AT_START[reason] ?? whySilent(reason)) + recalledLater(reason, turn);
 }
 
-function recalledLater(reason: SilenceReason, count: number, told: number): string {
-  if (count > 0) return `; the agent asked later, and was given ${counted(count, "lesson")}`;
+/** Of a turn: how many lessons its agent was given because it asked, and how many it was told. */
+interface Recalled {
+  turnId: string;
+  recalledCount: number;
+  lessonCount: number;
+}
+
+function recalledLater(reason: SilenceReason, turn: Recalled): string {
+  if (turn.recalledCount > 0) return `; the agent asked later, and was given ${counted(turn.recalledCount, "lesson")}`;
+  if (reason !== SilenceReason.NOT_ASKED) return "";
+  if (turn.turnId.startsWith(OF_SPANS)) return "; it is made of spans, and what its agent was given when it asked is no part of it";
   // What it was told too is not among those that it was given.
-  return reason === SilenceReason.NOT_ASKED ? `; if the agent asked later, it was given none${told > 0 ? " but what it was told too" : ""}` : "";
+  return `; if the agent asked later, it was given none${turn.lessonCount > 0 ? " but what it was told too" : ""}`;
 }
 
 /** The reason in words; empty for none. */

@@ -306,3 +306,9 @@ def test_what_was_recalled_and_told_is_not_denied() -> None:
     """A turn's recalled ones are without those that it was told. Seen to fail with "it was given none"."""
     told = recalled_later(thinking_pb.Turn(lesson_count=1), thinking_pb.SILENCE_REASON_NOT_ASKED)
     assert told == "; if the agent asked later, it was given none but what it was told too"
+
+
+def test_a_turn_of_spans_does_not_deny_what_its_agent_was_given() -> None:
+    """It asks by the session, beside its spans. Seen to fail with "it was given none"."""
+    told = recalled_later(thinking_pb.Turn(turn_id="otlp-1-2"), thinking_pb.SILENCE_REASON_NOT_ASKED)
+    assert told == "; it is made of spans, and what its agent was given when it asked is no part of it"

@@ -38,6 +38,9 @@ _AT_FAILURE = {
     pb.SILENCE_REASON_TOLD_ALREADY: "the turn was told of it already",
 }
 
+# How the ids of turns begin that are made of spans (`telemetry_in/turn_events.py`).
+_OF_SPANS = "otlp-"
+
 
 def why_no_lesson(reason: int) -> str:
     """Why a turn started without a lesson; empty where that is not on record."""
@@ -50,9 +53,13 @@ def recalled_later(turn: pb.Turn, reason: int) -> str:
     count = turn.recalled_count
     if count:
         return f"; the agent asked later, and was given {count} lesson{'' if count == 1 else 's'}"
+    if reason != pb.SILENCE_REASON_NOT_ASKED:
+        return ""
+    if turn.turn_id.startswith(_OF_SPANS):
+        return "; it is made of spans, and what its agent was given when it asked is no part of it"
     # What it was told too is not among those that it was given.
     more = " but what it was told too" if turn.lesson_count else ""
-    return f"; if the agent asked later, it was given none{more}" if reason == pb.SILENCE_REASON_NOT_ASKED else ""
+    return f"; if the agent asked later, it was given none{more}"
 
 
 def why_no_advice(silence: pb.Silence) -> str:
