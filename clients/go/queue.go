@@ -2,7 +2,6 @@ package sidemirror
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -92,7 +91,8 @@ func (t *Turn) put(event *pb.TurnEvent, size int) {
 
 func (t *Turn) finish(outcome pb.TaskOutcome, score *float64, goal *Goal) {
 	if score != nil && !(0 <= *score && *score <= 1) {
-		panic(fmt.Sprintf("score: a number from 0 to 1, not %v", *score))
+		slog.Warn("the turn ends without its score: a number from 0 to 1", "turn_id", t.ID, "score", *score)
+		score = nil
 	}
 	var after *report
 	if goal != nil && outcome != pb.TaskOutcome_TASK_OUTCOME_UNSPECIFIED {

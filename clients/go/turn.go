@@ -86,7 +86,7 @@ type Turn struct {
 	outcome      pb.TaskOutcome
 	score        *float64
 	finishing    bool
-	late         bool     // the agent was told that it reports after the end
+	late         bool // the agent was told that it reports after the end
 	quiet        bool // nothing more comes from the sidecar
 	over         bool // nothing more is delivered
 	refusal      error
@@ -113,7 +113,14 @@ func ToolReturned(content string, isError bool) *pb.TurnEvent {
 	}}
 }
 
-// ToolResult is the event of what a tool gave: its result, or its error where it has one.
+// ToolWorked is the event of the result of a call that is known to have worked, as by an exit status of 0: its text is
+// never taken for a failure. That there was no error is not enough, since tools return texts of errors too.
+func ToolWorked(content string) *pb.TurnEvent {
+	return &pb.TurnEvent{Kind: &pb.TurnEvent_ToolReturned{ToolReturned: &pb.ToolReturned{Content: content, HasWorked: true}}}
+}
+
+// ToolResult is the event of what a tool gave: its result, whose text may still say that it has failed, or its error where
+// it has one.
 func ToolResult(result string, err error) *pb.TurnEvent {
 	if err != nil {
 		return ToolReturned(err.Error(), true)
@@ -192,7 +199,7 @@ func newTurn(client *Client, o TurnOptions) *Turn {
 
 // Finish ends the turn. Unless the outcome is UNSPECIFIED, which teaches nothing, it is then reported for every block of
 // lessons that the turn was given, and so is the goal of its TurnOptions. What is on its way is still delivered, also
-// after the sidecar was away. score is from 0 to 1 (see [Score]), or nil.
+// after the sidecar was away. score is from 0 to 1 (see [Score]), or nil; any other is left out, as a warning says.
 func (t *Turn) Finish(outcome pb.TaskOutcome, score *float64) { t.finish(outcome, score, t.goal) }
 
 // FinishGoal is Finish with this goal, in the place of that of the TurnOptions.

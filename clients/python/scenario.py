@@ -180,8 +180,8 @@ class Runner:
                     turn.report(parsed)
             if "text_bytes" in step:
                 turn.report(tool_returned=pb.ToolReturned(content="é" * (step["text_bytes"] // 2)))
-        elif what == "finish":
-            _finish(turn, step)
+        elif what in ("worked", "finish"):
+            (_worked if what == "worked" else _finish)(turn, step)
         elif what == "flush":
             if await self.client.flush(_timeout_s(step)) is not step.get("delivered", True):
                 raise Unexpected("not everything was delivered" if step.get("delivered", True) else "all was delivered")
@@ -293,16 +293,13 @@ def _check_refused(given: dict[str, Any], words: list[str]) -> None:
     raise Unexpected("not refused")
 
 
+def _worked(turn: Turn, step: dict[str, Any]) -> None:
+    turn.tool_worked(step["content"], call_id=step["call_id"])
+
+
 def _finish(turn: Turn, step: dict[str, Any]) -> None:
     finished = ParseDict({key: step[key] for key in ("outcome", "score") if key in step}, pb.TurnFinished())
-    try:
-        turn.finish(finished.outcome, finished.score if finished.HasField("score") else None, goal=_goal(step))
-    except ValueError as error:
-        if step.get("refused", str(error) + "?") not in str(error):
-            raise
-    else:
-        if "refused" in step:
-            raise Unexpected("not refused")
+    turn.finish(finished.outcome, finished.score if finished.HasField("score") else None, goal=_goal(step))
 
 
 def _goal(step: dict[str, Any]) -> Any:

@@ -66,6 +66,7 @@ async def whole(sidemirror: Sidemirror) -> str:
         lessons: ContextBlock | None = await turn.recall("count", tools=["run_sql"], max_items=2, timeout_s=1.0)
         event_id: str = turn.report(tool_called=pb.ToolCalled(name="run_sql"))
         event_id += turn.tool_called("run_sql", "{}", call_id="1") + turn.tool_returned("41", call_id="1")
+        event_id += turn.tool_worked("0 errors", call_id="2")
         verdict: CritiqueResult | None = await turn.critique("41", "how many?", timeout_s=1.0)
         text: str = advice_text(await turn.advice(0.5)) + lessons_text(lessons)
         text += await turn.revised("41", again, "how many?", timeout_s=1.0) + await turn.revised("41", str.upper)

@@ -33,7 +33,7 @@ export async function whole(sidemirror: Sidemirror): Promise<string> {
   const turn: Turn = sidemirror.beginTurn({ ...started, goal: { goalId: "g", objective: "count" } });
   const event: EventInit = { kind: { case: "userMessage", value: { text: "hello" } } };
   const call: ToolOptions = { callId: "c" };
-  const called: string[] = [turn.toolCalled("look", "{}", call), turn.toolReturned("none", true, call)];
+  const called: string[] = [turn.toolCalled("look", "{}", call), turn.toolReturned("none", true, call), turn.toolWorked("none", call)];
   const ids: string[] = [turn.report(event), turn.toolFailed("gone", call), turn.userMessage("hello"), turn.responseDrafted("41"), ...called];
   const asked: RecallOptions = { task: "count", tools: ["look"], maxItems: 3, timeoutMs: 100 };
   const judged: CritiqueOptions = { userMessage: "how many?", timeoutMs: 100 };

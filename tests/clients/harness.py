@@ -141,10 +141,11 @@ class Beside(Protocol):
 
 
 class Ran:
-    """What a runner printed."""
+    """What a runner printed, and what it wrote on stderr."""
 
-    def __init__(self, lines: Sequence[str], variables: Mapping[str, str]) -> None:
+    def __init__(self, lines: Sequence[str], errors: str, variables: Mapping[str, str]) -> None:
         self.lines = lines
+        self.errors = errors
         self.variables = variables
 
     def printed(self, word: str) -> str:
@@ -202,4 +203,4 @@ def run_scenario(
             runner.kill()
         listener.join(PATIENCE_S)
     assert code == 0, "\n".join([*lines[-5:], "".join(said)[-4000:], beside.complaints])
-    return Ran(lines, variables)
+    return Ran(lines, "".join(said), variables)

@@ -177,6 +177,16 @@ async def test_advice_is_waited_for_behind_what_may_have_failed(content: Any, is
     assert client.waits == waits
 
 
+async def test_advice_is_not_waited_for_behind_a_call_that_has_worked() -> None:
+    """Whatever its text says. Seen to fail."""
+    client = Recorded()
+    run = run_on(client)
+    run.tool_called("c", "read_log", "")
+    run.tool_returned("c", "Error: no such table: orders", has_worked=True)
+    await run.advice()
+    assert client.waits == 0
+
+
 def test_a_run_is_watched_once_while_it_is_not_over() -> None:
     first, second = Recorded(), Recorded()
     run = first_to_watch("r", lambda: run_on(first))

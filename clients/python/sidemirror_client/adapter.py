@@ -166,11 +166,13 @@ class Run:
             self._agent, tool_called=pb.ToolCalled(call_id=_id(call_id), name=_name(name), arguments=said)
         )
 
-    def tool_returned(self, call_id: str, content: Any, *, is_error: bool = False) -> None:
-        """A tool has returned; `is_error`: with a failure, in words that the model gets."""
+    def tool_returned(self, call_id: str, content: Any, *, is_error: bool = False, has_worked: bool = False) -> None:
+        """A tool has returned; `is_error`: with a failure, in words that the model gets. `has_worked`: the tool says
+        that it has. That it raised nothing, which is what most frameworks call success, is not enough."""
         said = self._told(as_text(content))
-        returned = pb.ToolReturned(call_id=_id(call_id), content=said, is_error=is_error)
-        self._ended(call_id, must_ask=is_error or may_have_failed(said), tool_returned=returned)
+        returned = pb.ToolReturned(call_id=_id(call_id), content=said, is_error=is_error, has_worked=has_worked)
+        must_ask = is_error or (not has_worked and may_have_failed(said))
+        self._ended(call_id, must_ask=must_ask, tool_returned=returned)
 
     def tool_failed(self, call_id: str, error: BaseException | str) -> None:
         """A tool call has raised."""

@@ -4,6 +4,7 @@ Both hand what is reported to the same queue, and have everything that waits don
 """
 
 import asyncio
+import logging
 import random
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
@@ -23,6 +24,7 @@ from sidemirror_client.text import sendable
 from sidemirror_client.turn_queue import Queue, Wakes, cut
 
 T = TypeVar("T")
+_log = logging.getLogger("sidemirror_client")
 # Defaults, in seconds.
 PLAN_S = SUMMARY_S = ADVICE_S = 1.0
 RECALL_S = 2.0
@@ -120,6 +122,12 @@ class TurnParts:
         returned = pb.ToolReturned(call_id=call_id, content=sendable(content), is_error=is_error)
         return self.report(tool_returned=returned)
 
+    def tool_worked(self, content: object, *, call_id: str = "") -> str:
+        """As `tool_returned`, for a call that is known to have worked, as by an exit status of 0: its text is never
+        taken for a failure. That nothing was raised is not enough, since tools return texts of errors too."""
+        returned = pb.ToolReturned(call_id=call_id, content=sendable(content), has_worked=True)
+        return self.report(tool_returned=returned)
+
     def finish(
         self,
         outcome: common_pb2.TaskOutcome = _UNSPECIFIED,
@@ -129,9 +137,11 @@ class TurnParts:
     ) -> None:
         """The turn is over. Unless the outcome is UNSPECIFIED, which teaches nothing, it is reported for every block of
         lessons that the turn was given, and so is the goal, or else that of the turn's beginning. What is on its way is
-        still delivered, also after the sidecar was away. Raises ValueError for a score that is none."""
+        still delivered, also after the sidecar was away. A score that is no number from 0 to 1 is left out, and a
+        warning says so."""
         if score is not None and not 0 <= score <= 1:
-            raise ValueError(f"score: a number from 0 to 1, not {score}")
+            _log.warning("turn %s ends without its score: a number from 0 to 1, not %s", self.id, score)
+            score = None
         goal = self._goal if goal is None else goal
         report = None if goal is None or outcome == _UNSPECIFIED else _goal_report(goal, outcome, self.id)
         self._queue.put_reports(outcome, score, report)

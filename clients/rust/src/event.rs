@@ -17,7 +17,13 @@ pub fn tool_returned(content: impl ToString, is_error: bool) -> TurnEvent {
     of(Kind::ToolReturned(ToolReturned { content: content.to_string(), is_error, ..Default::default() }))
 }
 
-/// A tool has answered: with what, or with which failure.
+/// A tool has answered, and is known to have worked, as by an exit status of 0: the text is never taken for a failure. An
+/// `Ok` is not enough, since tools return texts of errors too.
+pub fn tool_worked(content: impl ToString) -> TurnEvent {
+    of(Kind::ToolReturned(ToolReturned { content: content.to_string(), has_worked: true, ..Default::default() }))
+}
+
+/// A tool has answered: with what, whose text may still say that it has failed, or with which failure.
 pub fn tool_result(result: &Result<impl ToString, impl ToString>) -> TurnEvent {
     match result {
         Ok(content) => tool_returned(content.to_string(), false),

@@ -18,6 +18,7 @@ use crate::v1::{
     turn_event, BuildMemoryContextRequest, ContextBlock, CritiqueRequest, CritiqueResult, ReportGoalRequest,
     ResultStatus, TaskOutcome, TurnDirective, TurnEvent, TurnFinished, TurnPlan, TurnStarted, TurnSummary,
 };
+use crate::warning::warning;
 
 const PATIENCE: Duration = Duration::from_secs(1);
 const RECALL: Duration = Duration::from_secs(2);
@@ -147,7 +148,7 @@ impl Turn {
 
     /// Ends the turn. Unless the outcome is UNSPECIFIED, which teaches nothing, it is reported for every block of lessons
     /// that the turn was given, and so is the goal that the turn works [`towards`](Self::towards). What is on its way is
-    /// still delivered, also after the sidecar was away.
+    /// still delivered, also after the sidecar was away. A score that is no number from 0 to 1 is left out, as a warning says.
     pub fn finish(&self, outcome: TaskOutcome, score: Option<f64>) {
         finish(self.shared(), outcome, score, None);
     }
@@ -374,9 +375,12 @@ fn leave(shared: &Shared, why: Option<String>, outcome: TaskOutcome) {
 }
 
 fn finish(shared: &Shared, outcome: TaskOutcome, score: Option<f64>, goal: Option<ReportGoalRequest>) {
-    if let Some(score) = score {
-        assert!((0.0..=1.0).contains(&score), "score: a number from 0 to 1, not {score}");
+    let is_score = |score: &f64| (0.0..=1.0).contains(score);
+    if let Some(not) = score.filter(|score| !is_score(score)) {
+        let turn_id = &shared.id;
+        warning!("the turn ends without its score: a number from 0 to 1", turn_id, not);
     }
+    let score = score.filter(is_score);
     let towards = goal.or_else(|| shared.state().goal.clone());
     shared.keep_reports(outcome, score, towards);
     report(shared, event::of(turn_event::Kind::TurnFinished(TurnFinished { outcome: outcome.into(), score })));

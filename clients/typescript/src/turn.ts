@@ -163,6 +163,14 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
     return this.report({ kind: { case: "toolReturned", value: { callId, content: asText(content), isError } } });
   }
 
+  /**
+   * Reports the result of a call that is known to have worked, as by an exit status of 0: its text is never taken for a
+   * failure. That nothing was thrown is not enough, since tools return texts of errors too.
+   */
+  toolWorked(content: unknown, { callId }: ToolOptions = {}): string {
+    return this.report({ kind: { case: "toolReturned", value: { callId, content: asText(content), hasWorked: true } } });
+  }
+
   /** Reports that a call never returned, such as by a timeout. `why`: as the content of what returned. */
   toolFailed(why: unknown, { callId }: ToolOptions = {}): string {
     return this.report({ kind: { case: "toolFailed", value: { callId, error: asText(why) } } });
@@ -181,14 +189,14 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
   /**
    * Ends the turn. Unless the outcome is UNSPECIFIED, which teaches nothing, it is reported for every block of lessons that
    * the turn was given, and so is the goal, or else the one that it began or was run with. What is on its way is still
-   * delivered, also after the sidecar was away. A number in the place of options is the score. JavaScript that says no
-   * outcome says UNSPECIFIED.
+   * delivered, also after the sidecar was away. A number in the place of options is the score; one that is not from 0 to 1
+   * is left out, as a warning says. JavaScript that says no outcome says UNSPECIFIED.
    */
   finish(outcome: TaskOutcome, options: FinishOptions | number = {}): void {
     outcome ??= TaskOutcome.UNSPECIFIED;
     const given: FinishOptions = typeof options === "number" ? { score: options } : options;
-    const { score, goal = this.goal } = given;
-    if (score !== undefined && !(score >= 0 && score <= 1)) throw new RangeError(`score: a number from 0 to 1, not ${score}`);
+    const { goal = this.goal } = given;
+    const score = this.scoreOf(given);
     const state = outcome === TaskOutcome.SUCCESS ? GoalState.COMPLETED : GoalState.FAILED;
     this.queue.putReports(outcome, score, goal && { ...goal, state: goal.state || state, turnId: this.id });
     this.report({ kind: { case: "turnFinished", value: { outcome, score } } });
@@ -309,6 +317,12 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
   /** Ends the reporting, with what it has not delivered. The sidecar abandons the turn after 30 idle minutes. */
   abandon(): void {
     this.delivery.end();
+  }
+
+  private scoreOf({ score }: FinishOptions): number | undefined {
+    if (score === undefined || (score >= 0 && score <= 1)) return score;
+    process.emitWarning(`turn ${this.id} ends without its score: a number from 0 to 1, not ${score}`, "SidemirrorWarning");
+    return undefined;
   }
 
   private leave(outcome: TaskOutcome): void {

@@ -136,14 +136,18 @@ class SidemirrorPlugin(BasePlugin):
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: Any
     ) -> dict[str, Any] | None:
-        """A call's result; one with `error`, or whose `status` is that, is a failure."""
+        """A call's result; one with `error`, or whose `status` is that, is a failure. `success` is ADK's own word for a
+        tool that has worked."""
         watch, call_id = self._open.get(tool_context.invocation_id), tool_context.function_call_id or ""
         if watch:
             CURRENT.set(watch.outer)
             if watch.run.is_open(call_id):
-                failed = isinstance(result, dict) and bool(result.get("error") or result.get("status") == "error")
-                words = (result.get("error") or result.get("error_message")) if failed else None
-                watch.run.tool_returned(call_id, words if isinstance(words, str) else result, is_error=failed)
+                said = result if isinstance(result, dict) else {}
+                failed = bool(said.get("error") or said.get("status") == "error")
+                worked = not failed and said.get("status") == "success"
+                words = (said.get("error") or said.get("error_message")) if failed else None
+                content = words if isinstance(words, str) else result
+                watch.run.tool_returned(call_id, content, is_error=failed, has_worked=worked)
         return None
 
     async def on_tool_error_callback(

@@ -268,6 +268,26 @@ async def test_a_transfer_is_one_turn(endpoint: Endpoint, client: Client, sideca
     assert calls == [("first", "transfer_to_agent"), ("second", "run_sql")]
 
 
+async def test_a_tool_that_says_success_has_worked_and_no_other(
+    endpoint: Endpoint, client: Client, sidecar: Sidecar
+) -> None:
+    """Seen to fail: a report whose errors were those of others was a failed call."""
+
+    def read_report() -> dict[str, Any]:
+        """Reads the report."""
+        return {"status": "success", "errors": ["disk full on another machine"]}
+
+    def read_log() -> str:
+        """Reads the log."""
+        return f"Error: {stories.FAILURE}"
+
+    endpoint.script("m", [Call("read_report", {})], [Call("read_log", {})], stories.GUESS)
+    await ask(SidemirrorPlugin(client=client), agent_of(endpoint, "m", read_report, read_log), stories.TASK)
+    (turn,) = sidecar.turns()
+    ends = [event.tool_returned for event in sidecar.events(turn.turn_id) if event.HasField("tool_returned")]
+    assert [(one.is_error, one.has_worked) for one in ends] == [(False, True), (False, False)]
+
+
 async def test_runs_at_once_have_a_turn_each(endpoint: Endpoint, client: Client, sidecar: Sidecar) -> None:
     plugin = SidemirrorPlugin(client=client)
     names = [endpoint.script(f"m{number}", *stories.REPAIRED) for number in range(8)]

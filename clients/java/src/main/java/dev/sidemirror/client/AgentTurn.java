@@ -18,6 +18,7 @@ import dev.sidemirror.v1.TurnPlan;
 import dev.sidemirror.v1.TurnStarted;
 import dev.sidemirror.v1.TurnSummary;
 import io.grpc.StatusRuntimeException;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -32,6 +33,7 @@ import java.util.concurrent.TimeUnit;
  * without {@link #finish(TaskOutcome)} ends without an outcome, which teaches nothing. {@link #run} also sees an exception.
  */
 public final class AgentTurn implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger("dev.sidemirror.client");
   private static final Duration PLAN = Duration.ofSeconds(1);
   private static final Duration RECALL = Duration.ofSeconds(2);
   private static final Duration ADVICE = Duration.ofSeconds(1);
@@ -138,21 +140,22 @@ public final class AgentTurn implements AutoCloseable {
    * Ends the turn with a score and a goal, as {@link #finish(TaskOutcome, ReportGoalRequest)} does.
    *
    * @param outcome what became of it
-   * @param score how well it went, 0 to 1; null when nobody says
+   * @param score how well it went, 0 to 1; null when nobody says. Any other is left out, as a warning says
    * @param goal what it worked towards; null for what it began or was run with, if there is that
    */
   public void finish(TaskOutcome outcome, Double score, ReportGoalRequest goal) {
-    if (score != null && !(score >= 0 && score <= 1)) {
-      throw new IllegalArgumentException("score: a number from 0 to 1, not " + score);
+    Double known = score != null && score >= 0 && score <= 1 ? score : null;
+    if (score != null && known == null) {
+      LOG.log(Level.WARNING, "turn {0} ends without its score: a number from 0 to 1, not {1}", id, score);
     }
     ReportGoalRequest towards = goal == null ? this.goal : goal;
     TurnFinished.Builder finished = TurnFinished.newBuilder().setOutcome(outcome);
-    if (score != null) {
-      finished.setScore(score);
+    if (known != null) {
+      finished.setScore(known);
     }
     boolean teaches = outcome != TaskOutcome.TASK_OUTCOME_UNSPECIFIED;
     synchronized (queue) {
-      queue.follow(outcome, score, towards == null || !teaches ? null : Filled.goal(towards, outcome, id));
+      queue.follow(outcome, known, towards == null || !teaches ? null : Filled.goal(towards, outcome, id));
       report(TurnEvent.newBuilder().setTurnFinished(finished).build());
     }
   }

@@ -38,6 +38,19 @@ public final class Events {
   }
 
   /**
+   * The last tool that was called returned, and is known to have worked, as by an exit status of 0: its text is never taken
+   * for a failure. That nothing was thrown is not enough, since tools return texts of errors too.
+   *
+   * @param content what came back
+   * @return the event
+   */
+  public static TurnEvent toolWorked(String content) {
+    return TurnEvent.newBuilder()
+        .setToolReturned(ToolReturned.newBuilder().setContent(content).setHasWorked(true))
+        .build();
+  }
+
+  /**
    * The last tool that was called has failed with an exception.
    *
    * @param thrown the exception, of which its name and message are the result
