@@ -137,6 +137,7 @@ def test_what_followed_nudges_and_reflections() -> None:
         "  what followed: the next call of sql, at 6, failed",
         "reflection: tool error, because of 7: No such table.",
         "  what followed: the next call of sql, at 9, worked",
+        "  withdrawn at 11, by a later reflection on it: an agent that had not shown it by then does not",
         "reflection: tool error, because of 7: No such table.",
         "  what followed: no call of sql",
     ]
