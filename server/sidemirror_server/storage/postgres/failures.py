@@ -89,12 +89,12 @@ _HINTS = {
         "the server has no connection left: raise its max_connections, lower SIDEMIRROR_DATABASE_CONNECTIONS, or put "
         "PgBouncer between"
     ),
-    "57P03": "the server is starting or stopping",
+    "57P03": "the server is starting or stopping: wait, or look into its log",
     "08P01": (
         "a pooler turned the connection away (no such database or role, or it cannot log in itself): look into its "
         f"log, and at {_URL}"
     ),
-    "25006": f"this server is read-only: a standby; name the primary in {_URL}",
+    "25006": f"this server is read-only, a standby: name the primary in {_URL}",
 }
 # Errors of the settings: retries fail until somebody changes them.
 _SETTINGS_CODES = {"28P01", "28000", "3D000", "42501"}
@@ -173,7 +173,10 @@ def _network_hint(error: BaseException) -> str:
         return f"no answer in time: look at the network and the server, or change host and port in {_URL}"
     if isinstance(error, OSError) and error.errno in (errno.EHOSTUNREACH, errno.ENETUNREACH):
         return f"there is no way to that host: mend the network, or change the host in {_URL}"
-    return "the connection was cut while it was made" if isinstance(error, (ConnectionError, EOFError)) else ""
+    is_cut = isinstance(error, (ConnectionError, EOFError))
+    return (
+        "the connection was cut while it was made: look into the server's log, and at what is between" if is_cut else ""
+    )
 
 
 def _told(error: BaseException) -> str:
