@@ -251,6 +251,9 @@ def test_the_folder_of_a_forwarded_sidecar_is_not_meant(tmp_path: Path, monkeypa
         named = examine({"address": at, "data_dir": str(tmp_path / "data")}, SystemClock(), {})
     assert [one for one in asked.findings if not one.ok] == []
     assert any("keeps its records in another folder" in one.found for one in asked.findings)
+    (clock,) = [one for one in asked.findings if one.subject == "clock"]
+    assert f", and by that of the sidecar at {at} to 5 s" in clock.found, "which is another machine's"
+    assert not clock.not_asked
     (finding,) = [one for one in named.findings if not one.ok]
     assert "keeps its records in another folder" in finding.found
 
@@ -434,9 +437,10 @@ async def test_the_sidecars_own_models_are_asked(tmp_path: Path) -> None:
         (0, "", ", which something keeps in step (NTP)", True),
         (5, "", ": nothing keeps it in step (NTP), and no other clock was asked", False),
         (-1, "", ", and no other clock was asked", True),
-        (5, "the database's", ", and by the database's to 5 s", True),
+        (0, "the database's", ", and by the database's to 5 s", True),
+        (5, "the database's", ", and by the database's to 5 s; nothing keeps it in step (NTP)", True),
     ],
-    ids=["kept", "not", "unknown", "held against another"],
+    ids=["kept", "not", "unknown", "held against another", "and not kept"],
 )
 def test_it_says_what_the_clock_says(
     state: int, held_against: str, said: str, is_known: bool, monkeypatch: pytest.MonkeyPatch

@@ -25,10 +25,10 @@ def check_clock(newest_us: int, now_us: int, held_against: str = "") -> Finding:
     if ahead_us > AHEAD_US:
         found = f"the newest record is {ahead_us / 1e6:,.0f} s ahead of the clock"
         return Finding(SUBJECT, ok=False, found=found, advice="set the machine's clock, and keep it in step")
-    found = f"it is {second(now_us)} by this machine's clock"
+    found, is_kept = f"it is {second(now_us)} by this machine's clock", is_in_step()
     if held_against:
-        return Finding(SUBJECT, ok=True, found=f"{found}, and by {held_against} to {AHEAD_US // 1_000_000} s")
-    is_kept = is_in_step()
+        unkept = "; nothing keeps it in step (NTP)" if is_kept is False else ""
+        return Finding(SUBJECT, ok=True, found=f"{found}, and by {held_against} to {AHEAD_US // 1_000_000} s{unkept}")
     if is_kept is False:
         return Finding(
             SUBJECT,
