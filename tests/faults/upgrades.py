@@ -20,6 +20,9 @@ _AGENTS = 6
 _EVENTS = 60
 # Where nobody listens.
 _NOWHERE = "127.0.0.1:1"
+# How long no event at all may become durable: longer than a sidecar takes to end and another one to start. How long a
+# step may take says nothing of the builds on a machine that is busy with something else.
+_STILL_S = 120.0
 
 
 def landed(wheel: Version, folder: Path, settings: dict[str, str]) -> Process:
@@ -86,16 +89,21 @@ class Work:
     async def goes_on(self, events: int) -> None:
         """Returns when so many more events are durable, of agents of every replica."""
         wanted = self.journal.count(Outcome.OK) + events
-        turns = [len([agent for agent in self.agents if agent.over]) + self._replicas]
+        turns = len([agent for agent in self.agents if agent.over]) + self._replicas
+        seen, moved_s = 0, time.monotonic()
 
         def has() -> bool:
+            nonlocal seen, moved_s
             for task in self._tasks:
                 if task.done():
                     task.result()  # which shows what ended it
-            ended = len([agent for agent in self.agents if agent.over])
-            return self.journal.count(Outcome.OK) >= wanted and ended >= turns[0]
+            durable, ended = self.journal.count(Outcome.OK), len([agent for agent in self.agents if agent.over])
+            if durable > seen:
+                seen, moved_s = durable, time.monotonic()
+            assert time.monotonic() - moved_s < _STILL_S, f"none of {wanted - durable} events within {_STILL_S} s"
+            return durable >= wanted and ended >= turns
 
-        await until(has, within_s=120, every_s=0.05)
+        await until(has, within_s=900, every_s=0.05)
 
     async def finish(self) -> None:
         self._over = True

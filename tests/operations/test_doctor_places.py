@@ -113,14 +113,18 @@ def test_a_folder_of_another_mode(mode: int, setting: str, below: str, told: str
 def test_a_folder_that_others_may_look_into(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data").chmod(0o755)
-    told = [(finding.found, finding.advice) for finding in found(tmp_path).findings if finding.advice]
+    told = [
+        (finding.found, finding.advice)
+        for finding in found(tmp_path).findings
+        if finding.advice and finding.subject == "store"
+    ]
     assert told == [(f"other users may look into {tmp_path / 'data'} (mode 0755)", "chmod 0700")]
 
 
 def test_a_folder_in_which_others_may_replace_it(tmp_path: Path) -> None:
     (tmp_path / "above").mkdir()
     (tmp_path / "above").chmod(0o777)
-    told = [finding for finding in found(tmp_path / "above").findings if finding.advice]
+    told = [finding for finding in found(tmp_path / "above").findings if finding.advice and finding.subject == "store"]
     (finding,) = told
     assert finding.found.endswith(f"{tmp_path / 'above'} has mode 0777")
     assert finding.advice == "chmod o-w that folder, or choose another data_dir"
@@ -148,7 +152,11 @@ def test_files_that_others_may_read(tmp_path: Path) -> None:
     backup = tmp_path / "data" / "sidemirror.db.bak"
     backup.touch(mode=0o600)
     backup.chmod(0o640)
-    told = [(finding.found, finding.advice) for finding in found(tmp_path).findings if finding.advice]
+    told = [
+        (finding.found, finding.advice)
+        for finding in found(tmp_path).findings
+        if finding.advice and finding.subject == "store"
+    ]
     assert told == [(f"other users may look into {backup} (mode 0640)", "chmod 0600")]
 
 

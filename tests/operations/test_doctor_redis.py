@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from tests.acceptance import product
 from tests.operations.test_doctor import found, wrong
 from tests.redis.server import RedisServer
 
@@ -29,6 +30,15 @@ def test_one_that_may_forget(own_server: RedisServer, tmp_path: Path) -> None:
     assert "appendonly no" in forgets
     assert second.startswith("set appendonly to yes")
     assert wrong(tmp_path, redis_url=own_server.url) == []
+
+
+def test_the_log_is_no_part_of_the_findings(own_server: RedisServer, tmp_path: Path) -> None:
+    """Seen to fail with a first line `store_not_durable`, without mark or meaning, and with `store_away`."""
+    own_server.ask("CONFIG", "SET", "appendonly", "no")
+    for url in (own_server.url, f"unix://{tmp_path}/none"):
+        ran = product.run("doctor", "--address", "127.0.0.1:0", cwd=tmp_path, SIDEMIRROR_REDIS_URL=url)
+        assert "store: Redis: " in ran.stdout
+        assert ran.stderr == ""
 
 
 def test_one_that_is_away_or_can_never_be_used(tmp_path: Path) -> None:

@@ -251,6 +251,9 @@ def test_the_folder_of_a_forwarded_sidecar_is_not_meant(tmp_path: Path, monkeypa
         named = examine({"address": at, "data_dir": str(tmp_path / "data")}, SystemClock(), {})
     assert [one for one in asked.findings if not one.ok] == []
     assert any("keeps its records in another folder" in one.found for one in asked.findings)
+    (clock,) = [one for one in asked.findings if one.subject == "clock"]
+    assert f", and by that of the sidecar at {at} to 5 s" in clock.found, "which is another machine's"
+    assert not clock.not_asked
     (finding,) = [one for one in named.findings if not one.ok]
     assert "keeps its records in another folder" in finding.found
 
@@ -429,16 +432,31 @@ async def test_the_sidecars_own_models_are_asked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "said"), [(0, ""), (5, ", and nothing keeps it in step (NTP)"), (-1, "")], ids=["kept", "not", "unknown"]
+    ("state", "held_against", "said", "is_known"),
+    [
+        (0, "", ", which something keeps in step (NTP)", True),
+        (5, "", ": nothing keeps it in step (NTP), and no other clock was asked", False),
+        (-1, "", ", and no other clock was asked", True),
+        (0, "the database's", ", and by the database's to 5 s", True),
+        (5, "the database's", ", and by the database's to 5 s; nothing keeps it in step (NTP)", True),
+    ],
+    ids=["kept", "not", "unknown", "held against another", "and not kept"],
 )
-def test_it_says_what_the_clock_says(state: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A person sees at once that it is not the time. Seen to fail when it is called plausible."""
+def test_it_says_what_the_clock_says(
+    state: int, held_against: str, said: str, is_known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock that is 40 s off looks as well as one that is right: it says to the second what it has, and what it
+    cannot know. Seen to fail when it is called ok, and "Nothing to change." follows."""
 
     class Libc:
         adjtimex: Callable[[object], int] = staticmethod(lambda _: state)
 
     monkeypatch.setattr(clock_check, "CDLL", lambda _: Libc)
-    assert check_clock(0, NOW_US).found == f"it is 2027-01-15 08:00:00 UTC by this machine's clock{said}"
+    finding = check_clock(0, NOW_US, held_against)
+    assert finding.found == f"it is 2027-01-15 08:00:00 UTC by this machine's clock{said}"
+    assert finding.ok
+    assert finding.not_asked == ("" if is_known else "whether this machine's clock is right")
+    assert finding.advice == ("" if is_known else "hold it against `date --utc` of a machine that is right")
 
 
 def test_where_the_system_does_not_say_it(monkeypatch: pytest.MonkeyPatch) -> None:

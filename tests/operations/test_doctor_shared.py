@@ -11,11 +11,12 @@ from typing import Any
 import asyncpg
 import pytest
 
+from sidemirror_server.operations import doctor
 from sidemirror_server.operations.doctor import as_one, examine
 from sidemirror_server.operations.finding import Finding
 from sidemirror_server.operations.moments import second
 from sidemirror_server.storage.postgres import examine as examine_postgres
-from sidemirror_server.storage.postgres.failures import place_of
+from sidemirror_server.storage.postgres.failures import connect_failure, place_of
 from sidemirror_server.storage.postgres.migrate import migrate, read_migrations
 from sidemirror_server.storage.sqlite import disk_pace
 from sidemirror_server.vocabulary.clock import SystemClock
@@ -133,13 +134,10 @@ async def test_an_older_schema_and_none(databases: Databases, tmp_path: Path) ->
     async with databases.fresh(migrated=False) as name:
         url = databases.cluster.url("sidecar", name)
         (finding,) = await wrong(tmp_path, url)
-        assert finding == Finding(
-            *("store", False, "this database has no schema of ours: run `sidemirror migrate`"),
-            "run `sidemirror migrate`",
-        )
+        assert finding == Finding("store", False, "this database has no schema of ours", "run `sidemirror migrate`")
         await migrate(databases.cluster.url("owner", name), ["sidecar"], 0, read_migrations()[:3])
         (finding,) = await wrong(tmp_path, url)
-        assert finding.found == "migration 0004_work is missing: run `sidemirror migrate`"
+        assert (finding.found, finding.advice) == ("migration 0004_work is missing", "run `sidemirror migrate`")
 
 
 async def test_too_few_connections(databases: Databases, name: str, tmp_path: Path) -> None:
@@ -190,10 +188,35 @@ async def test_a_server_that_does_not_answer(tmp_path: Path) -> None:
         began_s = time.monotonic()
         (finding,) = await wrong(tmp_path, f"postgresql://sidecar:hunter2@127.0.0.1:{port}/x")
         assert time.monotonic() - began_s < 30
-    told = f"Postgres 127.0.0.1:{port}/x: TimeoutError: no answer in time: look at the network and the server"
-    assert finding.found.startswith(told)
+    assert finding.found == f"Postgres 127.0.0.1:{port}/x: TimeoutError: no answer in time"
+    assert finding.advice.startswith("look at the network and the server")
     (finding,) = await wrong(tmp_path, "postgresql://sidecar:hunter2@127.0.0.1:1/x")
+    assert finding.found == "Postgres 127.0.0.1:1/x: ConnectionRefusedError: nobody listens there"
     assert finding.advice.startswith("start the server, or change host and port in SIDEMIRROR_DATABASE_URL")
+
+
+@pytest.mark.parametrize(
+    ("code", "found", "advice"),
+    [
+        ("28P01", "the password is wrong, or the role does not exist", "change them in "),
+        ("28000", "the server does not let this role in", "it may not exist, may lack LOGIN, or "),
+        ("3D000", "there is no such database", "change its name in "),
+        ("42501", "the role may not connect to this database", "GRANT CONNECT ON DATABASE"),
+        ("53300", "the server has no connection left", "raise its max_connections"),
+        ("57P03", "the server is starting or stopping", "wait, or look into its log"),
+        ("08P01", "a pooler turned the connection away (no such database or role, or it cannot log in itself)", "look"),
+        ("25006", "this server is read-only, a standby", "name the primary in "),
+        ("08006", "", "look into the server's log"),
+    ],
+)
+def test_a_sentence_stands_once(code: str, found: str, advice: str) -> None:
+    """The cause is what was found, the remedy is the advice. Seen to fail with the remedy in both lines."""
+    error = asyncpg.PostgresError.new({"C": code, "M": "hunter2"})
+    failure = connect_failure(error)
+    assert failure is not None
+    told, remedy = doctor.cause_and_remedy(failure.facts["reason"])
+    assert told == f"{type(error).__name__} ({code}){f': {found}' if found else ''}"
+    assert remedy.startswith(advice)
 
 
 async def test_the_command(databases: Databases, name: str, tmp_path: Path) -> None:

@@ -12,8 +12,10 @@ import pytest
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.assembly import ASKED_FOR
 from sidemirror_server.cli import command_line
+from sidemirror_server.models.adapters.rules.model import RulesModel
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.operations.usage import usage
+from tests.faults.sidecars import running
 from tests.models.endpoint import Slow
 from tests.models.talk import talk
 
@@ -94,9 +96,8 @@ async def test_what_no_model_answered_is_told_apart(tmp_path: Path, capsys: pyte
 
         assert await asyncio.to_thread(usage, asked(made.address)) == 0
         shown = capsys.readouterr().out
-        said = (
-            f"Of it {spend.usd:.6f} USD and {spend.tokens:,} tokens are estimates: no model answered {spend.calls} of"
-        )
+        estimated = f"Of it {spend.usd:.6f} USD and {spend.tokens:,} tokens are estimates"
+        said = f"{estimated}: {spend.calls} of the calls had no usable answer"
         assert said in shown
         assert "Who sent most in the last " in shown
         assert "of t" in shown
@@ -108,6 +109,16 @@ async def test_a_model_whose_price_nobody_knows_is_named(tmp_path: Path, capsys:
     async with talk(tmp_path, "openai_compatible", **unknown) as made:
         assert await asyncio.to_thread(usage, asked(made.address)) == 0
     assert f"{name}, price not known: answers count at the dearest known one" in capsys.readouterr().out
+
+
+async def test_what_the_rules_cannot_do_needs_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A sidecar without a model is well. Seen to fail with "not to be asked now" of its revisions and debates."""
+    async with running(tmp_path) as served:
+        assert await asyncio.to_thread(usage, asked(served.address)) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (revision,) = [line for line in lines if line.startswith("revision: ")]
+    assert revision == f"revision: rules {RulesModel.name}, which cannot: it needs a model"
+    assert not any("not to be asked now" in line for line in lines)
 
 
 def test_nobody_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

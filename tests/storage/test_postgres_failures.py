@@ -7,7 +7,13 @@ import asyncpg
 import pytest
 from asyncpg import exceptions
 
-from sidemirror_server.storage.postgres.failures import LOST_STATEMENT, PostgresFailureKind, meaning_of, store_failure
+from sidemirror_server.storage.postgres.failures import (
+    LOST_STATEMENT,
+    PostgresFailureKind,
+    connect_failure,
+    meaning_of,
+    store_failure,
+)
 from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
 
 # Classes of codes that tell of the statement or its values: trying again would fail again.
@@ -115,3 +121,30 @@ def test_values_of_rows_are_not_told() -> None:
 def test_a_defect_is_nobodys_failure() -> None:
     assert store_failure(ValueError("ours")) is None
     assert store_failure(asyncpg.PostgresError.new({"C": "42P01", "M": "no table", "S": "ERROR"})) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (exceptions.InternalClientError("x"), "InternalClientError: the connection cannot be used any more"),
+        (exceptions.InterfaceError("x"), "InterfaceError: the connection cannot be used any more"),
+        (exceptions.ConnectionDoesNotExistError("x"), "ConnectionDoesNotExistError (08003): the connection was lost"),
+        (ConnectionResetError("x"), "ConnectionResetError: the connection was lost"),
+        (asyncio.IncompleteReadError(b"", 5), "IncompleteReadError: the connection was lost"),
+        (TimeoutError("x"), "TimeoutError: no answer in time"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_the_reason_is_in_words(error: Exception, told: str) -> None:
+    """`store_away` has it, which somebody reads at night. Seen to fail with the driver's class alone."""
+    failure = store_failure(error)
+    assert failure is not None
+    assert failure.facts["reason"] == told
+
+
+@pytest.mark.parametrize("error", [exceptions.InternalClientError("x"), exceptions.ConnectionDoesNotExistError("x")])
+def test_so_is_that_of_a_connection(error: Exception) -> None:
+    """Seen to fail with the driver's class alone."""
+    failure = connect_failure(error)
+    assert failure is not None
+    assert ": the connection was cut while it was made: " in failure.facts["reason"]

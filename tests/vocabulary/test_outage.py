@@ -46,3 +46,17 @@ def test_what_fails_by_turns_is_told_once_a_minute(
         clock.advance(0.5)
     failures = [record for record in caplog.records if record.message == "fails"]
     assert [vars(record).get("untold") for record in failures] == [None, 59, 59]
+
+
+def test_what_is_new_is_told_while_it_lasts(outage: Outage, clock: SetClock, caplog: pytest.LogCaptureFixture) -> None:
+    """Once a minute at most, and it is one outage. Seen to fail when the second line begins another."""
+    outage.failed({"who": "a"})
+    clock.advance(30)
+    outage.failed({"who": "b"}, is_news=True)
+    clock.advance(40)
+    outage.failed({"who": "b"}, is_news=True)
+    clock.advance(10)
+    outage.worked()
+    first, second, over = map(vars, caplog.records)
+    assert (first["who"], second["who"], second["untold"]) == ("a", "b", 1)
+    assert (over["failures"], over["lasted_s"]) == (3, 80.0)

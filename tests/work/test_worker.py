@@ -12,9 +12,10 @@ import pytest
 from sidemirror_server.operations.logs import JsonLines
 from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
-from sidemirror_server.vocabulary.errors import StoreUnavailable
+from sidemirror_server.vocabulary.errors import ModelFailed, StoreUnavailable
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves, serves_listed
+from sidemirror_server.vocabulary.status import ResultStatus
 from sidemirror_server.work.bounded_queue import Bounded
 from sidemirror_server.work.queue import Job, JobState, NewJob, Work
 from sidemirror_server.work.rotation import Rotation
@@ -367,6 +368,22 @@ async def test_what_an_error_says_is_not_in_the_log(work: SqliteWork, caplog: py
     assert line["place"].startswith(f"{__file__}:")
     said = "".join(JsonLines().format(record) for record in caplog.records)
     assert "canary" not in said
+
+
+async def test_a_cap_is_told_from_a_model_that_fails(work: SqliteWork, caplog: pytest.LogCaptureFixture) -> None:
+    """Seen to fail when the line has `ModelFailed` alone, beside an alert about a cap."""
+
+    async def handle(task: ClaimedJob) -> bytes | None:
+        raise ModelFailed(ResultStatus.SKIPPED_SPEND, "canary-detail")
+
+    await put(work, attempts=1)
+    with caplog.at_level("DEBUG"):
+        async with working(work, {"kind": handle}):
+            await when(work, lambda job: job.state is JobState.DEAD)
+    (record,) = (record for record in caplog.records if record.message == "job_failed")
+    line = json.loads(JsonLines().format(record))
+    assert (line["error"], line["status"]) == ("ModelFailed", "skipped_spend")
+    assert "canary" not in "".join(JsonLines().format(record) for record in caplog.records)
 
 
 @pytest.mark.parametrize("concurrency", [1, 3])

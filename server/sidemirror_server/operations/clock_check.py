@@ -16,16 +16,29 @@ _TIMEX_BYTES = 512
 _TIME_ERROR = 5
 
 
-def check_clock(newest_us: int, now_us: int) -> Finding:
-    """`newest_us`: the time of the newest record; 0 if there is none, or if others wrote it."""
+def check_clock(newest_us: int, now_us: int, held_against: str = "") -> Finding:
+    """`newest_us`: the time of the newest record; 0 if there is none, or if others wrote it. `held_against`: whose
+    clock has the same time, such as "the database's"; empty if no other was asked."""
     if now_us < _EARLIEST_US:
         return Finding(SUBJECT, ok=False, found="the clock is before 2026", advice="set the machine's clock")
     ahead_us = newest_us - now_us
     if ahead_us > AHEAD_US:
         found = f"the newest record is {ahead_us / 1e6:,.0f} s ahead of the clock"
         return Finding(SUBJECT, ok=False, found=found, advice="set the machine's clock, and keep it in step")
-    unkept = ", and nothing keeps it in step (NTP)" if is_in_step() is False else ""
-    return Finding(SUBJECT, ok=True, found=f"it is {second(now_us)} by this machine's clock{unkept}")
+    found, is_kept = f"it is {second(now_us)} by this machine's clock", is_in_step()
+    if held_against:
+        unkept = "; nothing keeps it in step (NTP)" if is_kept is False else ""
+        return Finding(SUBJECT, ok=True, found=f"{found}, and by {held_against} to {AHEAD_US // 1_000_000} s{unkept}")
+    if is_kept is False:
+        return Finding(
+            SUBJECT,
+            ok=True,
+            found=f"{found}: nothing keeps it in step (NTP), and no other clock was asked",
+            advice="hold it against `date --utc` of a machine that is right",
+            not_asked="whether this machine's clock is right",
+        )
+    says = "which something keeps in step (NTP)" if is_kept else "and no other clock was asked"
+    return Finding(SUBJECT, ok=True, found=f"{found}, {says}")
 
 
 def is_in_step() -> bool | None:

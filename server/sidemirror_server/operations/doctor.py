@@ -3,6 +3,7 @@
 Called by `cli.py`. It changes nothing: it creates no folder, and holds ports and locks only for a moment.
 """
 
+import logging
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -46,6 +47,8 @@ def doctor(flags: Mapping[str, str], *, ask_models: bool, as_json: bool, all_set
     `ask_models`: asks each chosen model one question, which may cost something. `all_settings`: shows those too that
     have their defaults.
     """
+    # What the stores would log meanwhile is among the findings, with its meaning.
+    logging.getLogger("sidemirror_server").addHandler(logging.NullHandler())
     examination = examine(flags, SystemClock(), ask_models=ask_models)
     if as_json:
         print(msgspec.json.format(msgspec.json.encode(examination, enc_hook=str), indent=2).decode())
@@ -185,7 +188,8 @@ def _shared(settings: Settings, clock: Clock, answered: list[AskedAddress]) -> I
     store = run(examine_shared_store(settings, clock.now_us()))
     at = f"{_POSTGRES} {store.place}: " if store.place else ""
     for problem in store.problems:
-        yield Finding("store", ok=False, found=f"{at}{problem}", advice=_shared_advice(problem))
+        cause, remedy = cause_and_remedy(problem)
+        yield Finding("store", ok=False, found=f"{at}{cause}", advice=remedy)
     yield from (Finding("store", ok=True, found=fact) for fact in store.facts)
     if store.is_slow and store.commit_s is not None:
         found_slow = f"a commit takes {store.commit_s * 1000:,.0f} ms or more, with its way there and back"
@@ -205,20 +209,22 @@ def _shared(settings: Settings, clock: Clock, answered: list[AskedAddress]) -> I
         times = f"it is {second(now_us + store.clock_ahead_us)} there, and {second(now_us)} by this machine's"
         yield Finding(CLOCK, ok=False, found=f"the database's clock is {seconds}: {times}{removes}", advice=advice)
     yield from (at.state for at in answered)
-    yield check_clock(0, clock.now_us())
+    # It has facts where it answered, and so was asked for its time.
+    yield check_clock(0, clock.now_us(), "the database's" if store.facts else "")
 
 
-def _shared_advice(problem: str) -> str:
-    """What to change. Some problems name the change after their last colon."""
+def cause_and_remedy(problem: str) -> tuple[str, str]:
+    """What is wrong with a Postgres, and what to change. Some problems name the change after their last colon."""
     if "superuser" in problem or "BYPASSRLS" in problem:
-        return "CREATE ROLE another, with LOGIN and nothing else, and `sidemirror migrate --grant-to` it"
+        return problem, "CREATE ROLE another, with LOGIN and nothing else, and `sidemirror migrate --grant-to` it"
     if "is bound to no tenant" in problem:
-        return "as the owner: `sidemirror migrate --grant-to ROLE --tenant TENANT` (docs/postgres-tenants.md)"
+        return problem, "as the owner: `sidemirror migrate --grant-to ROLE --tenant TENANT` (docs/postgres-tenants.md)"
     if "newer than this server" in problem or "is not the one this server has" in problem:
-        return "use the server that has migrated this database, or another database"
+        return problem, "use the server that has migrated this database, or another database"
     if "is not in force" in problem:
-        return "as the owner: ALTER TABLE … ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY"
-    return problem.rpartition(": ")[2] if ": " in problem else "look into the server's log"
+        return problem, "as the owner: ALTER TABLE … ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY"
+    cause, colon, remedy = problem.rpartition(": ")
+    return (cause, remedy) if colon else (problem, "look into the server's log")
 
 
 def _embedded(settings: Settings, clock: Clock, found: list[AskedAddress], *, means_folder: bool) -> Iterable[Finding]:
@@ -251,7 +257,9 @@ def _embedded(settings: Settings, clock: Clock, found: list[AskedAddress], *, me
     yield from (at.state for at in found)
     if not any(told.lost for at in found if at.info for told in at.info.stores):  # else that is said already
         yield _holder(store.held_by, found, listens(store.held_by, settings), means_folder=means_folder)
-    yield check_clock(store.newest_us, clock.now_us())
+    # That of this machine's own sidecar is no other clock. One that differs is told by what the sidecar says of itself.
+    others = [] if means_folder else [at.address for at in found if at.info and at.info.HasField("server_time")]
+    yield check_clock(store.newest_us, clock.now_us(), f"that of the sidecar at {others[0]}" if others else "")
 
 
 def _store_advice(problem: str) -> str:

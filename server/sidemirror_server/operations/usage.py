@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _TIMEOUT_S = 5.0
+# The provider that is always there, and does not revise or debate. The console has it too: `console/src/now.tsx`.
+_RULES = "rules"
 
 
 def usage(options: argparse.Namespace) -> int:
@@ -52,7 +54,8 @@ def _show_models(info: pb.GetServerInfoResponse) -> None:
 
     console = Console(highlight=False)
     for model in info.models:
-        state = "" if model.available else ", not to be asked now"
+        cannot = ", which cannot: it needs a model" if model.provider == _RULES else ", not to be asked now"
+        state = "" if model.available else cannot
         price = ", price not known: answers count at the dearest known one" if model.price_unknown else ""
         told = f"{model.purpose}: {model.provider} {model.model}{state}{price}"
         console.print(plain(told), markup=False, soft_wrap=True)
@@ -101,13 +104,13 @@ def _show_traffic(traffic: pb.Traffic) -> None:
 
 
 def _show_estimates(info: pb.GetServerInfoResponse, console: "Console") -> None:
-    """What of the spending nobody knows: calls that no model answered."""
+    """What of the spending nobody knows: calls without a usable answer."""
     calls = sum(spend.unanswered_calls for spend in info.spend)
     if calls:
         usd = sum(spend.estimated_usd for spend in info.spend)
         tokens = sum(spend.estimated_tokens for spend in info.spend)
         told = (
-            f"Of it {usd:.6f} USD and {tokens:,} tokens are estimates: no model answered {calls:,} of the calls. "
+            f"Of it {usd:.6f} USD and {tokens:,} tokens are estimates: {calls:,} of the calls had no usable answer. "
             "Does it answer? `sidemirror doctor --ask-models`, with its settings"
         )
         console.print(told, markup=False, soft_wrap=True)

@@ -11,7 +11,8 @@ _NO_FACTS: Mapping[str, object] = {}
 
 
 class Outage:
-    """Logs the first failure as a warning, and the first success after it. Failures in between are counted.
+    """Logs the first failure as a warning, and the first success after it. Failures in between are counted, and told of
+    only if they are news.
 
     What fails now and then is told of once in `AGAIN_S`; the line says how many failures went untold (`untold`).
     """
@@ -22,25 +23,31 @@ class Outage:
         self._event = event
         self._over = over
         self._clock = clock
-        # When the line was written; None before the first one.
+        # When a line was written last; None before the first one.
         self._told_s: float | None = None
+        self._began_s = 0.0
         self._lasts = False
-        self._failures = 0
+        self._failures, self._untold = 0, 0
 
-    def failed(self, facts: Mapping[str, object], level: int = logging.WARNING) -> None:
-        """It failed once more. `facts` become fields of the line."""
+    def failed(self, facts: Mapping[str, object], level: int = logging.WARNING, *, is_news: bool = False) -> bool:
+        """It failed once more. `facts` become fields of the line. `is_news`: they are told though it lasts. Returns
+        whether it was told."""
         now_s = self._clock.monotonic_s()
-        if self._lasts or (self._told_s is not None and now_s - self._told_s < AGAIN_S):
-            self._failures += 1
-            return
-        untold = {"untold": self._failures} if self._failures else {}
+        self._failures += 1
+        if not self._lasts:
+            self._began_s, self._failures = now_s, 1
+        if (self._lasts and not is_news) or (self._told_s is not None and now_s - self._told_s < AGAIN_S):
+            self._untold += 1
+            return False
+        untold = {"untold": self._untold} if self._untold else {}
         self._log.log(level, self._event, extra={**facts, **untold})
-        self._lasts, self._told_s, self._failures = True, now_s, 0
+        self._lasts, self._told_s, self._untold = True, now_s, 0
+        return True
 
     def worked(self, facts: Mapping[str, object] = _NO_FACTS) -> None:
         """It worked. Costs nothing while nothing fails."""
-        if not self._lasts or self._told_s is None:
+        if not self._lasts:
             return
-        lasted_s = round(self._clock.monotonic_s() - self._told_s, 1)
-        self._log.info(self._over, extra={**facts, "failures": self._failures + 1, "lasted_s": lasted_s})
-        self._lasts, self._failures = False, 0
+        lasted_s = round(self._clock.monotonic_s() - self._began_s, 1)
+        self._log.info(self._over, extra={**facts, "failures": self._failures, "lasted_s": lasted_s})
+        self._lasts, self._failures, self._untold = False, 0, 0

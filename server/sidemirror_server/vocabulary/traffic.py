@@ -33,8 +33,13 @@ TOLD, _NAMED = 10, 3
 _LOOK_S = 10.0
 _BUSY = 0.8
 _SLOW_S = 0.25
-# What the line says where most of that is the wait for a CPU: whom it names is hardly the cause then.
+# What the line says where most of that is the wait for a CPU, or where the loop has time: whom it names is hardly the
+# cause then.
 _NO_CPU = "it waits for a CPU: see what else this machine runs"
+_NOT_BUSY = "its calls wait, and not for the loop: see whether the store is slow"
+# Who sends so many times what the next one does is told of, if it was somebody else before. Chosen here: agents that
+# send alike take turns at the top.
+_FAR_ABOVE = 2
 # Fewer plain calls than these have no mean.
 _CALLS = 10
 
@@ -106,6 +111,8 @@ class Traffic:
         self._looked_s, self._used_s = self._period.began_s, use_s()
         self._calls, self._took_s = 0, 0.0
         self._busy = 0.0
+        # Who was far above the others in the last line; None if nobody was.
+        self._loudest: Sender | None = None
 
     def message(self, sender: Sender) -> None:
         """Counts a call, or a message of a stream."""
@@ -181,11 +188,13 @@ class Traffic:
         self._calls, self._took_s = 0, 0.0
         self._busy = busy
         told = self.told()
+        loudest = _loudest(told.callers)
+        reason = _NOT_BUSY if busy < _BUSY else _NO_CPU if cpu_wait >= busy / 2 else ""
         # A look after a silence, which nobody's messages fill, says nothing of now.
         if looked_s < 2 * _LOOK_S and (busy >= _BUSY or mean_s >= _SLOW_S):
-            self._outage.failed(
+            is_told = self._outage.failed(
                 {
-                    **({"reason": _NO_CPU} if busy >= _BUSY and cpu_wait >= busy / 2 else {}),
+                    **({"reason": reason} if reason else {}),
                     "busy": round(busy, 2),
                     "cpu_wait": round(cpu_wait, 2),
                     "mean_call_s": round(mean_s, 3),
@@ -193,8 +202,10 @@ class Traffic:
                     "messages": told.messages,
                     "callers": [_named(one, count) for one, count in told.callers[:_NAMED]],
                     "sessions": [_named(one, count) for one, count in told.sessions[:_NAMED]],
-                }
+                },
+                is_news=loudest not in (None, self._loudest),
             )
+            self._loudest = loudest if is_told else self._loudest
         else:
             self._outage.worked()
 
@@ -205,6 +216,13 @@ def _most(accounts: list[Busiest]) -> tuple[tuple[Sender, int], ...]:
         for sender, count in account.counts.items():
             counts[sender] = counts.get(sender, 0) + count
     return tuple(sorted(counts.items(), key=lambda one: -one[1]))
+
+
+def _loudest(callers: tuple[tuple[Sender, int], ...]) -> Sender | None:
+    """Who sends far more than everybody else; None if nobody does. `callers`: the most frequent first."""
+    if not callers or (len(callers) > 1 and callers[0][1] < _FAR_ABOVE * callers[1][1]):
+        return None
+    return callers[0][0]
 
 
 def _largest(accounts: list[dict[str, _Figure]]) -> tuple[tuple[str, _Figure], ...]:

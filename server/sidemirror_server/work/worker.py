@@ -15,7 +15,14 @@ from typing import TypeVar
 import msgspec
 
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import LostClaim, NotFound, PlaceTaken, SidemirrorError, StoreUnavailable
+from sidemirror_server.vocabulary.errors import (
+    LostClaim,
+    ModelFailed,
+    NotFound,
+    PlaceTaken,
+    SidemirrorError,
+    StoreUnavailable,
+)
 from sidemirror_server.vocabulary.outage import Outage
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves, serves_only, whose
 from sidemirror_server.vocabulary.telemetry import JOBS
@@ -292,7 +299,10 @@ class Worker:
         # The error's message and its cause may hold users' texts, so neither is logged; the job keeps the message.
         # A model or a store that fails has a warning of its own, for all jobs together.
         level = logging.INFO if isinstance(error, SidemirrorError) else logging.WARNING
-        _log.log(level, "job_failed", extra={**_of(job), "error": type(error).__name__, "place": _place_of(error)})
+        # The status tells a cap from a model that fails.
+        status = {"status": error.status.value} if isinstance(error, ModelFailed) else {}
+        told = {**_of(job), "error": type(error).__name__, **status, "place": _place_of(error)}
+        _log.log(level, "job_failed", extra=told)
         # The message comes from outside like any other text, so it is cleaned and redacted here.
         text = enter(f"{type(error).__name__}: {error}")[:_ERROR_CHARACTERS]
         now_us = self._clock.now_us()

@@ -75,9 +75,11 @@ _AWAY = (
 )
 
 
+_CUT = "the connection was cut while it was made: look into the server's log, and at what is between"
 # Fixed hints on what to change when the store cannot be reached, by code or by class.
 _URL = "SIDEMIRROR_DATABASE_URL (serve) or --database-url (migrate)"
 _HINTS = {
+    "08003": _CUT,
     "28P01": f"the password is wrong, or the role does not exist: change them in {_URL}",
     "28000": (
         "the server does not let this role in: it may not exist, may lack LOGIN, or pg_hba.conf has no line for it; "
@@ -89,12 +91,12 @@ _HINTS = {
         "the server has no connection left: raise its max_connections, lower SIDEMIRROR_DATABASE_CONNECTIONS, or put "
         "PgBouncer between"
     ),
-    "57P03": "the server is starting or stopping",
+    "57P03": "the server is starting or stopping: wait, or look into its log",
     "08P01": (
         "a pooler turned the connection away (no such database or role, or it cannot log in itself): look into its "
         f"log, and at {_URL}"
     ),
-    "25006": f"this server is read-only: a standby; name the primary in {_URL}",
+    "25006": f"this server is read-only, a standby: name the primary in {_URL}",
 }
 # Errors of the settings: retries fail until somebody changes them.
 _SETTINGS_CODES = {"28P01", "28000", "3D000", "42501"}
@@ -125,7 +127,7 @@ def store_failure(error: BaseException) -> SidemirrorError | None:
         return not_bound()
     if meaning is PostgresFailureKind.FULL:
         return StoreFull(store="postgres", reason=_told(error))
-    return StoreUnavailable(store="postgres", reason=_told(error))
+    return StoreUnavailable(store="postgres", reason=_with_hint(error, _lost_hint(error)))
 
 
 def not_bound() -> NotPermitted:
@@ -140,7 +142,7 @@ def connect_failure(error: BaseException) -> StoreUnavailable | None:
     if code is None and meaning_of(error) is PostgresFailureKind.DEFECT:
         return None
     hint = _HINTS.get(code, "") if code else _network_hint(error)
-    told = f"{_told(error)}: {hint}" if hint else _told(error)
+    told = _with_hint(error, hint)
     if code in _SETTINGS_CODES or isinstance(error, ssl.SSLCertVerificationError):
         return StoreRefused(store="postgres", reason=told)
     return StoreUnavailable(store="postgres", reason=told)
@@ -173,7 +175,21 @@ def _network_hint(error: BaseException) -> str:
         return f"no answer in time: look at the network and the server, or change host and port in {_URL}"
     if isinstance(error, OSError) and error.errno in (errno.EHOSTUNREACH, errno.ENETUNREACH):
         return f"there is no way to that host: mend the network, or change the host in {_URL}"
-    return "the connection was cut while it was made" if isinstance(error, (ConnectionError, EOFError)) else ""
+    return _CUT if isinstance(error, (ConnectionError, EOFError, asyncpg.InternalClientError)) else ""
+
+
+def _lost_hint(error: BaseException) -> str:
+    """What an error says of a connection that had been made."""
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, (asyncpg.ConnectionDoesNotExistError, ConnectionError, EOFError)):
+        return "the connection was lost"
+    is_closed = isinstance(error, (asyncpg.InterfaceError, asyncpg.InternalClientError))
+    return "the connection cannot be used any more" if is_closed else ""
+
+
+def _with_hint(error: BaseException, hint: str) -> str:
+    return f"{_told(error)}: {hint}" if hint else _told(error)
 
 
 def _told(error: BaseException) -> str:
