@@ -82,8 +82,8 @@ async def test_each_purpose_has_its_figures_and_its_warning(
 
 
 def test_a_scope_is_told_of_its_own_questions_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither when nor how often others asked; that the model answers again is told to all. Seen to fail with one outage
-    for all tenants, whose times and count every token saw."""
+    """Neither when nor how often others asked; that the model answers again is told to all. Seen to fail with one
+    outage for all tenants, whose times and count every token saw."""
     clock, others = SetClock(1_000_000), Scope("globex", "shop")
     questions = Questions(clock)
 

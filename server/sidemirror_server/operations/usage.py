@@ -144,6 +144,13 @@ def _show_spending(info: pb.GetServerInfoResponse, scope: tuple[str, str]) -> No
         _show_estimates(info, console)
     else:
         console.print(plain(_nothing_spent(info, scope)), markup=False, soft_wrap=True)
+    _show_caps(info, console)
+
+
+def _show_caps(info: pb.GetServerInfoResponse, console: "Console") -> None:
+    from rich.table import Table
+    from rich.text import Text
+
     capped = Table("cap", title="Caps of today", title_justify="left")
     for heading in ("used", "of", "resets"):
         capped.add_column(heading, justify="right")
