@@ -120,8 +120,8 @@ def _together(outages: Iterator[ModelOutage]) -> ModelOutage | None:
 
 
 class _Asked:
-    """What is known of one model's questions of one purpose, by scope: what a tenant is told of them says nothing of when
-    and how often others asked."""
+    """What is known of one model's questions of one purpose, by scope: what a tenant is told of them says nothing of
+    when and how often others asked."""
 
     def __init__(self, purpose: Purpose, provider: str, model: str, clock: Clock) -> None:
         self._asks = (purpose, provider, model)
@@ -177,8 +177,8 @@ class Questions:
         self._asked: dict[tuple[str, str, Purpose], _Asked] = {}
 
     def outages(self, is_told: Callable[[Scope], bool] = _any) -> tuple[ModelOutage, ...]:
-        """Each model and purpose whose last question failed, in the order in which they were first asked. `is_told`: the
-        scopes whose questions count."""
+        """Each model and purpose whose last question failed, in the order in which they were first asked. `is_told`:
+        the scopes whose questions count."""
         found = (asked.outage(is_told) for asked in self._asked.values())
         return tuple(one for one in found if one is not None)
 
