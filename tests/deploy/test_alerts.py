@@ -39,6 +39,12 @@ def test_no_alert_is_left_out() -> None:
     assert list(dict.fromkeys(fired)) == names
 
 
+def test_each_says_whose_pod_it_is() -> None:
+    """Alertmanager finds a team by its namespace. Seen to fail with `by (instance)`, which drops it."""
+    kept = re.findall(r"\b(?:by|on) \(([^)]*)\)", "\n".join(rule["expr"] for rule in rules()))
+    assert [one for one in kept if not {"namespace", "pod"} <= {*one.split(", ")}] == []
+
+
 def test_each_names_its_section_of_the_runbook() -> None:
     sections = re.findall(r"^## (\w+)$", (ROOT / "deploy" / "alerts.md").read_text(), re.MULTILINE)
     assert sections == [rule["alert"] for rule in rules()]

@@ -16,7 +16,9 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from sidemirror_server.entrance import serves_of
 from sidemirror_server.settings import load, unknown_names
+from sidemirror_server.vocabulary.scope import serves_listed
 from tests.architecture.repository import ROOT
 from tests.deploy import attached
 from tests.deploy.attached import (
@@ -86,6 +88,17 @@ def test_kubernetes_takes_the_policies(policies: list[Any]) -> None:
     assert [one["spec"]["failurePolicy"] for one in policies if "mutations" in one["spec"]] == ["Ignore"] * 2
 
 
+def test_a_sidecar_serves_its_namespace_alone(policies: list[Any]) -> None:
+    """By its environment, which a Secret (`envFrom`) does not override. Seen to fail with the tenant of calls that name
+    none alone: on one Postgres such a sidecar read and capped every other tenant."""
+    (sidecar,) = (
+        one["spec"] for one in policies if "mutations" in one["spec"] and "sidecar" in one["metadata"]["name"]
+    )
+    made = sidecar["mutations"][1]["jsonPatch"]["expression"]
+    assert 'env{name: "SIDEMIRROR_TENANT_ID", value: request.namespace}' in made
+    assert 'env{name: "SIDEMIRROR_SERVES", value: request.namespace + "/*"}' in made
+
+
 def test_helm_makes_the_same(policies: list[Any], tmp_path: Path) -> None:
     """With one's own image. Seen to fail with a template that leaves the bindings out."""
     made = templated(tmp_path, "--set", "image=registry.acme.example/sidemirror:9")
@@ -97,7 +110,7 @@ def test_helm_makes_the_same(policies: list[Any], tmp_path: Path) -> None:
 
 def by_place(made: list[Any]) -> dict[tuple[str, str], Any]:
     """By kind and name. Tools break the lines of an expression anew, which is nothing to it."""
-    words = json.loads(re.sub(r"(?:\\n|\s)+", " ", json.dumps(made)))
+    words = json.loads(re.sub(r"(?:\\n|\s)+", " ", json.dumps(made)).replace(': \\"', ':\\"').replace(', \\"', ',\\"'))
     return {(one["kind"], one["metadata"]["name"]): one for one in words}
 
 
@@ -106,13 +119,35 @@ def test_helm_makes_the_same_for_kyverno(tmp_path: Path) -> None:
     assert by_place(made) == by_place(kustomized(DEPLOY / "kubernetes" / "attach-kyverno"))
 
 
-def test_the_pages_own_image(tmp_path: Path) -> None:
-    """docs/attach.md puts an image into the policies."""
+def test_helm_has_other_resources(tmp_path: Path) -> None:
+    """Seen to fail with a number as it is: the policy fails then, and no pod is attached."""
+    made = templated(tmp_path, "--set", "resources.requests.memory=96Mi", "--set", "resources.limits.cpu=1")
+    (given,) = (
+        one["spec"]["variables"] for one in made if "sidecar" in one["metadata"]["name"] and "mutations" in one["spec"]
+    )
+    found = {one["name"]: one["expression"] for one in given}
+    assert json.loads(found["requests"]) == {"cpu": "50m", "memory": "96Mi"}
+    assert json.loads(found["limits"]) == {"memory": "384Mi", "cpu": "1"}
+
+
+@pytest.mark.parametrize("engine", ["kubernetes", "kyverno"])
+def test_helm_attaches_in_chosen_namespaces(engine: str, tmp_path: Path) -> None:
+    given = ("--set", f"engine={engine}", "--set", "namespaceSelector.matchLabels.team=acme")
+    chosen = [one["spec"]["matchConstraints"] for one in templated(tmp_path, *given) if "mutations" in one["spec"]]
+    assert [one["namespaceSelector"] for one in chosen] == [{"matchLabels": {"team": "acme"}}] * 2
+
+
+@pytest.mark.parametrize("engine", ["kubernetes", "kyverno"])
+def test_the_pages_own_image(engine: str, tmp_path: Path) -> None:
+    """docs/attach.md puts an image into the policies. Seen to fail for Kyverno with the other kind."""
     (text,) = (
         block
         for block in re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs/attach.md").read_text(), re.M | re.S)
         if "kind: Kustomization" in block
     )
+    if engine == "kyverno":
+        text = text.replace("kubernetes/attach]", "kubernetes/attach-kyverno]")
+        text = text.replace("kind: MutatingAdmissionPolicy", "kind: MutatingPolicy")
     shutil.copytree(DEPLOY / "kubernetes", tmp_path / "sidemirror" / "deploy" / "kubernetes")
     (tmp_path / "attach").mkdir()
     (tmp_path / "attach" / "kustomization.yaml").write_text(text)
@@ -122,8 +157,9 @@ def test_the_pages_own_image(tmp_path: Path) -> None:
     assert images == ['"registry.acme.example/sidemirror:0.1.0"']
 
 
-# What the tests below were run with last, all of them.
-EVALUATED = "9bfdb27a29e1ea89"
+# What the tests below were run with last. Kyverno's own command has not been run with this one, only with the one
+# before, 9bfdb27a29e1ea89; its policies have the same expressions (`test_kyverno_has_the_same_policies`).
+EVALUATED = "9e9415ee56c56b61"
 
 
 def evaluated(policies: list[Any]) -> str:
@@ -151,11 +187,14 @@ def test_the_policies_are_those_that_were_evaluated(policies: list[Any]) -> None
 def test_the_pods_of_every_kind_of_workload_get_a_sidecar(
     dry_run: bool, evaluator: list[str], policies: list[Any]
 ) -> None:
-    """The one that Kustomize adds, with the namespace as its tenant. Seen to fail with another port."""
+    """The one that Kustomize adds, with the namespace as its only tenant. Seen to fail with another port."""
     expected = copy.deepcopy(sidecar_of(kustomized(DEPLOY / "kubernetes" / "example")))
     secrets = {one["name"] for one in expected["env"] if "valueFrom" in one} | {"SIDEMIRROR_ACCESS_FILE"}
     expected["env"] = [one for one in expected["env"] if one["name"] not in secrets]
-    expected["env"].append({"name": "SIDEMIRROR_TENANT_ID", "value": "shop"})
+    expected["env"] += [
+        {"name": "SIDEMIRROR_TENANT_ID", "value": "shop"},
+        {"name": "SIDEMIRROR_SERVES", "value": "shop/*"},
+    ]
     expected["envFrom"] = [{"secretRef": {"name": "sidemirror", "optional": True}}]
     expected["image"] = "registry.example.com/sidemirror:0.1.0"
     expected["ports"] = [{**port, "protocol": "TCP"} for port in expected["ports"]]
@@ -167,7 +206,8 @@ def test_the_pods_of_every_kind_of_workload_get_a_sidecar(
         assert by_name(sidecar) == by_name(expected)
         environment = environment_of(sidecar)
         assert unknown_names(environment) == ()
-        assert load({}, environment).tenant_id == "shop"
+        settings = load({}, environment)
+        assert (settings.tenant_id, serves_of(settings)) == ("shop", serves_listed("shop/*"))
         (agent,) = made["spec"]["containers"]
         assert agent.pop("env") == [{"name": "SIDEMIRROR_ADDRESS", "value": SOCKET}]
         assert agent["volumeMounts"].pop() == {"name": "sidemirror-socket", "mountPath": "/run/sidemirror"}

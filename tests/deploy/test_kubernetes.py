@@ -81,7 +81,7 @@ def test_it_is_a_native_sidecar_that_can_do_little(made: list[Any]) -> None:
             "capabilities": {"drop": ["ALL"]},
             "seccompProfile": {"type": "RuntimeDefault"},
         }
-        assert container["resources"] == {"requests": {"cpu": "50m", "memory": "96Mi"}, "limits": {"memory": "384Mi"}}
+        assert container["resources"] == {"requests": {"cpu": "50m", "memory": "160Mi"}, "limits": {"memory": "384Mi"}}
     ports = {probe: sidecar[probe]["grpc"] for probe in ("startupProbe", "readinessProbe", "livenessProbe")}
     assert all(asked == {"port": 50052} for asked in ports.values())
 

@@ -49,6 +49,34 @@ def test_both_ways_make_the_same(tmp_path: Path) -> None:
     assert by_helm == by_kustomize
 
 
+def test_both_ways_make_the_same_network_policy(tmp_path: Path) -> None:
+    by_kustomize = the(kustomized(DEPLOY / "kubernetes" / "node"), "NetworkPolicy")
+    assert the(templated(tmp_path), "NetworkPolicy") == by_kustomize
+
+
+def test_a_model_in_the_cluster_is_let_out(tmp_path: Path) -> None:
+    """With another namespace for metrics. Seen to fail when the chart ignores these values."""
+    values = """
+sidemirror:
+  networkPolicy:
+    metricsNamespace: observability
+    egress:
+      - to: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: models}}}]
+        ports: [{port: 8000}]
+"""
+    (tmp_path / "values.yaml").write_text(values)
+    policy = the(templated(tmp_path, "--values", str(tmp_path / "values.yaml")), "NetworkPolicy")
+    kubernetes_validate.validate(policy, VERSIONS[-1], strict=True)
+    assert policy["spec"]["egress"][-1]["ports"] == [{"port": 8000}]
+    (metrics,) = policy["spec"]["ingress"]
+    assert metrics["from"][0]["namespaceSelector"]["matchLabels"] == {"kubernetes.io/metadata.name": "observability"}
+
+
+def test_it_needs_no_network_policy(tmp_path: Path) -> None:
+    made = templated(tmp_path, "--set", "sidemirror.networkPolicy.enabled=false")
+    assert "NetworkPolicy" not in {one["kind"] for one in made}
+
+
 def test_its_settings_are_those_that_the_benchmark_measures(made: list[Any]) -> None:
     environment = {one["name"]: one["value"] for one in container_of(made)["env"]}
     assert unknown_names(environment) == ()

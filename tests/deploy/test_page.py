@@ -87,6 +87,7 @@ def test_an_agent_of_ones_own(tmp_path: Path) -> None:
     for sidecar in (sidecar_of(made), sidecar_of(by_helm)):
         named = {one["name"]: one for one in sidecar["env"]}
         assert named["SIDEMIRROR_TENANT_ID"]["value"] == "acme"
+        assert named["SIDEMIRROR_SERVES"]["value"] == "acme/*", "no other tenant's"
         assert named["ANTHROPIC_API_KEY"]["valueFrom"]["secretKeyRef"] == {"name": "sidemirror-model", "key": "key"}
         assert sidecar["image"] == "registry.example.com/sidemirror:0.1.0"
 

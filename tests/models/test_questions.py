@@ -19,6 +19,7 @@ from sidemirror_server.models.prices import Prices
 from sidemirror_server.models.telemetry import Questions
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus
 from tests.conformance.language_model import ask
 from tests.faults.clocks import SetClock
@@ -78,6 +79,34 @@ async def test_each_purpose_has_its_figures_and_its_warning(
     assert set(facts) == {("acme", "shop", Scripted.name, "failed_model", "it is dead")}
     over = [vars(one) for one in caplog.records if one.message == "model_answers_again"]
     assert [(one["purpose"], one["failures"]) for one in over] == [(purpose.value, 3) for purpose in purposes]
+
+
+def test_a_scope_is_told_of_its_own_questions_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither when nor how often others asked; that the model answers again is told to all. Seen to fail with one
+    outage for all tenants, whose times and count every token saw."""
+    clock, others = SetClock(1_000_000), Scope("globex", "shop")
+    questions = Questions(clock)
+
+    def asked(scope: Scope, *failures: ModelFailed) -> None:
+        clock.us += 1_000_000
+        with contextlib.suppress(ModelFailed), questions.asked(scope, Purpose.CRITIQUE, "test", "m"):
+            for failure in failures:
+                raise failure
+
+    for _ in range(3):
+        asked(others, FAILED)
+    assert questions.outages(SCOPE.__eq__) == ()
+    asked(SCOPE, FAILED)
+    (own,), (of_all,) = questions.outages(SCOPE.__eq__), questions.outages()
+    assert (own.failed_count, own.first_us, own.last_us) == (1, 5_000_000, 5_000_000)
+    assert (of_all.failed_count, of_all.first_us, of_all.last_us) == (4, 2_000_000, 5_000_000)
+    asked(others)
+    assert questions.outages() == questions.outages(SCOPE.__eq__) == ()
+    assert questions.answered_us("critique", SCOPE.__eq__) == 0
+    assert questions.answered_us("critique") == 6_000_000
+    monkeypatch.setattr(telemetry, "_SCOPES", 1)
+    asked(SCOPE)
+    assert questions.answered_us("critique", others.__eq__) == 0
 
 
 async def test_vectors_have_their_figures_and_their_warning(

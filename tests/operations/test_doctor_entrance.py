@@ -29,7 +29,8 @@ def told(folder: Path, subject: str, **flags: Any) -> list[tuple[str, str]]:
 
 def test_without_tokens_it_says_who_may_call(tmp_path: Path) -> None:
     ((said, advice),) = told(tmp_path, "access")
-    assert (said, advice) == ("every user of this machine who reaches the server may call: there is no access_file", "")
+    everybody = "by these settings every user of this machine who reaches the server may call: they name no access_file"
+    assert (said, advice) == (everybody, "")
 
 
 @pytest.mark.parametrize(

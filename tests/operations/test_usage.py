@@ -4,12 +4,16 @@ import argparse
 import asyncio
 import contextlib
 import json
+import re
 from pathlib import Path
 
 import grpc
 import pytest
 
+from sidemirror.v1 import common_pb2, sidecar_pb2
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
+from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.assembly import ASKED_FOR
 from sidemirror_server.cli import command_line
 from sidemirror_server.models.adapters.rules.model import RulesModel
@@ -18,6 +22,8 @@ from sidemirror_server.operations.usage import usage
 from tests.faults.sidecars import running
 from tests.models.endpoint import Slow
 from tests.models.talk import talk
+from tests.wire.access import INTRUDER, bearer, entry, write_access
+from tests.wire.sidecar import sidecar
 
 
 def asked(address: str, *, scope: str = "", as_json: bool = False) -> argparse.Namespace:
@@ -75,6 +81,42 @@ async def test_what_was_spent_and_what_is_left(tmp_path: Path, capsys: pytest.Ca
             "No model that costs anything was asked for other/default in the last 7 days. Others sent of late, and "
             "`--scope` names one: default/default"
         ) in capsys.readouterr().out
+
+
+def test_a_project_whose_tenant_is_capped_is_told_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its own token, and without what other projects have spent. Seen to fail when caps that the token does not
+    cover are left out: "No caps are set"."""
+    token_file = tmp_path / "token"
+    token_file.write_text(INTRUDER)
+    token_file.chmod(0o600)
+    monkeypatch.setenv("SIDEMIRROR_TOKEN_FILE", str(token_file))
+    given = {
+        "access_file": str(write_access(tmp_path / "access.json", [entry("shop", INTRUDER, ("acme", "shop"))])),
+        "spend__usd_per_day": "null",
+        "spend__tenant_usd_per_day": "0.000001",
+        "model__provider": "openai_compatible",
+        "model__name": "m",
+        "model__base_url": "http://127.0.0.1:1/v1",  # nobody listens there
+        "purposes__dreaming__usd_per_day": "0",
+    }
+    with sidecar(tmp_path, settings=given) as server, grpc.insecure_channel(server.address) as channel:
+        assert usage(asked(server.address, scope="acme/shop")) == 0
+        assert "tenant" in (told := capsys.readouterr().out)
+        assert "prevents" not in told
+        result = common_pb2.ToolResult(name="sql", content="no such column: totl", is_error=True)
+        question = pb.ReflectRequest(tenant_id="acme", project_id="shop", tool_results=[result])
+        ThinkingServiceStub(channel).Reflect(question, metadata=bearer(INTRUDER), timeout=10)
+        assert usage(asked(server.address, scope="acme/shop")) == 0
+        told = capsys.readouterr().out
+        assert re.search(r"sidecar's on tenant .* prevents questions .* hidden", told)
+        assert "Hidden: the cap counts also what others spend" in told
+        assert "USD" not in told.partition("Caps of today")[2]
+        request = sidecar_pb2.GetServerInfoRequest(tenant_id="acme", project_id="shop", with_findings=True)
+        info = SidecarServiceStub(channel).GetServerInfo(request, metadata=bearer(INTRUDER), timeout=10)
+        (found,) = [one for one in info.findings if one.subject == "cap"]
+        assert found.found == "the sidecar's cap on tenant prevents questions; this token may not see its figures"
 
 
 async def test_what_no_model_answered_is_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

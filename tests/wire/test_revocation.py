@@ -270,6 +270,8 @@ def test_a_token_is_told_nothing_of_others(
     found = informed.GetServerInfo(request, timeout=PATIENCE_S, metadata=bearer(token))
     shown = {sidecar_pb2.SpendLevel.Name(cap.level).removeprefix("SPEND_LEVEL_") for cap in found.spend_caps}
     assert shown == levels
+    hidden = {sidecar_pb2.SpendLevel.Name(cap.level).removeprefix("SPEND_LEVEL_") for cap in found.hidden_caps}
+    assert hidden == {"TOTAL", "PURPOSE", "TENANT", "PROJECT"} - levels, "without figures"
     assert (found.tenant_id, found.project_id) == own
     assert ("house" in str(found)) == (token == EVERYWHERE)
 

@@ -6,8 +6,8 @@ prompts and answers.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import msgspec
 from opentelemetry import trace
@@ -22,6 +22,7 @@ from sidemirror_server.vocabulary.scope import Scope, whose
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from sidemirror_server.vocabulary.telemetry import MODEL_DURATION
 
+_T = TypeVar("_T")
 _tracer = trace.get_tracer("sidemirror.models")
 _log = logging.getLogger(__name__)
 
@@ -31,6 +32,8 @@ _FINISHED = {
     ResultStatus.TRUNCATED: "length",
     ResultStatus.REFUSED: "content_filter",
 }
+# Of how many scopes it is remembered how each model did for them. Chosen here: some 500 KB for each.
+_SCOPES = 1_000
 # How a question ends whose caller hangs up: while the model answers others, and while it answers nobody.
 _CANCELLED, UNANSWERED = "cancelled", "unanswered"
 
@@ -107,8 +110,18 @@ class ModelOutage(msgspec.Struct, frozen=True):
     status: str
 
 
+def _together(outages: Iterator[ModelOutage]) -> ModelOutage | None:
+    """The outage of several scopes as one; None without any."""
+    found = sorted(outages, key=lambda one: one.last_us)
+    if not found:
+        return None
+    count, first_us = sum(one.failed_count for one in found), min(one.first_us for one in found)
+    return msgspec.structs.replace(found[-1], failed_count=count, first_us=first_us)
+
+
 class _Asked:
-    """What is known of one model's questions of one purpose."""
+    """What is known of one model's questions of one purpose, by scope: what a tenant is told of them says nothing of
+    when and how often others asked."""
 
     def __init__(self, purpose: Purpose, provider: str, model: str, clock: Clock) -> None:
         self._asks = (purpose, provider, model)
@@ -116,23 +129,43 @@ class _Asked:
         self._clock = clock
         self._told = Outage(_log, "model_failed", "model_answers_again", clock)
         self.silence = ModelSilence(clock)
-        # None while it answers.
-        self.outage: ModelOutage | None = None
-        # When it answered last; 0 before.
-        self.answered_us = 0
+        # Empty while it answers: a model that answers one scope answers all.
+        self._outages: dict[Scope, ModelOutage] = {}
+        # When it answered last.
+        self._answered_us: dict[Scope, int] = {}
+
+    def outage(self, is_told: Callable[[Scope], bool]) -> ModelOutage | None:
+        """The questions of these scopes that it failed since it answered last."""
+        return _together(one for scope, one in self._outages.items() if is_told(scope))
+
+    def answered_us(self, is_told: Callable[[Scope], bool]) -> int:
+        """When it answered one of these scopes last; 0 before."""
+        return max((at_us for scope, at_us in self._answered_us.items() if is_told(scope)), default=0)
 
     def worked(self, scope: Scope) -> None:
         """It answered."""
         self._told.worked({**whose(scope), **self._named})
-        self.outage = None
-        self.answered_us = self._clock.now_us()
+        self._outages.clear()
+        _remember(self._answered_us, scope, self._clock.now_us())
 
     def failed(self, scope: Scope, status: str, reason: str) -> None:
         """It did not, or not what was asked for."""
         self._told.failed({**whose(scope), **self._named, "status": status, "reason": reason})
-        now_us, before = self._clock.now_us(), self.outage
+        now_us, before = self._clock.now_us(), self._outages.get(scope)
         failed_count, first_us = (before.failed_count, before.first_us) if before else (0, now_us)
-        self.outage = ModelOutage(*self._asks, failed_count + 1, first_us, now_us, status)
+        _remember(self._outages, scope, ModelOutage(*self._asks, failed_count + 1, first_us, now_us, status))
+
+
+def _remember(of: dict[Scope, _T], scope: Scope, value: _T) -> None:
+    """Puts the scope's value last, and forgets the first one of too many."""
+    of.pop(scope, None)
+    of[scope] = value
+    if len(of) > _SCOPES:
+        del of[next(iter(of))]
+
+
+def _any(_: Scope) -> bool:
+    return True
 
 
 class Questions:
@@ -143,13 +176,16 @@ class Questions:
         self._clock = clock
         self._asked: dict[tuple[str, str, Purpose], _Asked] = {}
 
-    def outages(self) -> tuple[ModelOutage, ...]:
-        """Each model and purpose whose last question failed, in the order in which they were first asked."""
-        return tuple(asked.outage for asked in self._asked.values() if asked.outage is not None)
+    def outages(self, is_told: Callable[[Scope], bool] = _any) -> tuple[ModelOutage, ...]:
+        """Each model and purpose whose last question failed, in the order in which they were first asked. `is_told`:
+        the scopes whose questions count."""
+        found = (asked.outage(is_told) for asked in self._asked.values())
+        return tuple(one for one in found if one is not None)
 
-    def answered_us(self, purpose: str) -> int:
-        """When a model answered a question of this purpose last; 0 before the first answer."""
-        return max((asked.answered_us for (*_, of), asked in self._asked.items() if of.value == purpose), default=0)
+    def answered_us(self, purpose: str, is_told: Callable[[Scope], bool] = _any) -> int:
+        """When a model answered a question of this purpose last, of these scopes; 0 before the first answer."""
+        of_purpose = (asked for (*_, of), asked in self._asked.items() if of.value == purpose)
+        return max((asked.answered_us(is_told) for asked in of_purpose), default=0)
 
     @contextlib.contextmanager
     def asked(self, scope: Scope, purpose: Purpose, provider: str, model: str) -> Iterator[None]:

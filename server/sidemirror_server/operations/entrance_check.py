@@ -58,7 +58,8 @@ def _by_policies(settings: Settings) -> str:
 def _tokens(settings: Settings, clock: Clock) -> Iterator[Finding]:
     if not settings.access_file:
         whoever = "user of this machine" if is_local(settings.address) else "one"
-        yield _found("access", f"every {whoever} who reaches the server may call: there is no access_file")
+        told = f"by these settings every {whoever} who reaches the server may call: they name no access_file"
+        yield _found("access", told)
         return
     try:
         tokens = read_access(Path(settings.access_file))

@@ -33,7 +33,7 @@ def usage(options: argparse.Namespace) -> int:
         # Sidecars without `spend_unknown` say so of their store alone.
         unknown = info.spend_unknown or not info.stores[0].available
         if options.json:
-            names = ("models",) if unknown else ("models", "spend", "spend_caps")
+            names = ("models",) if unknown else ("models", "spend", "spend_caps", "hidden_caps")
             told = {name: [with_defaults(one) for one in getattr(info, name)] for name in names}
             print(json.dumps({**told, "traffic": _traffic(info.traffic), "spend_unknown": unknown}, indent=2))
         else:
@@ -147,6 +147,13 @@ def _show_spending(info: pb.GetServerInfoResponse, scope: tuple[str, str]) -> No
         _show_estimates(info, console)
     else:
         console.print(plain(_nothing_spent(info, scope)), markup=False, soft_wrap=True)
+    _show_caps(info, console)
+
+
+def _show_caps(info: pb.GetServerInfoResponse, console: "Console") -> None:
+    from rich.table import Table
+    from rich.text import Text
+
     capped = Table("cap", title="Caps of today", title_justify="left")
     for heading in ("used", "of", "resets"):
         capped.add_column(heading, justify="right")
@@ -158,7 +165,15 @@ def _show_spending(info: pb.GetServerInfoResponse, scope: tuple[str, str]) -> No
             capped.add_row(name, f"{cap.used_usd:.6f} USD", f"{cap.usd_per_day:.2f} USD", resets)
         if cap.HasField("tokens_per_day"):
             capped.add_row(name, f"{cap.used_tokens:,} tokens", f"{cap.tokens_per_day:,} tokens", resets)
-    if info.spend_caps:
+    for hidden in info.hidden_caps:
+        owner, counted = whose_cap(hidden)
+        state = "is 0" if hidden.is_zero else "prevents questions" if hidden.prevents_questions else "leaves some"
+        resets = f"{hidden.reset_time.ToDatetime():%Y-%m-%d %H:%M} UTC"
+        capped.add_row(Text(f"{owner}'s on {plain(counted)}"), state, "hidden", resets)
+    if capped.row_count:
         console.print(capped)
     else:
-        console.print("No caps are set, or none that this token may see.")
+        console.print("No caps are set.")
+    if info.hidden_caps:
+        told = "Hidden: the cap counts also what others spend, and this token is not good for them."
+        console.print(told, markup=False, soft_wrap=True)

@@ -3,9 +3,9 @@
 {{- $defaults := dict
   "image" (dict "repository" "sidemirror" "tag" "0.1.0" "pullPolicy" "IfNotPresent")
   "imagePullSecrets" (list)
-  "tenantId" "default" "projectId" "default"
+  "tenantId" "default" "projectId" "default" "serves" ""
   "databaseSecret" "" "ownerSecret" "" "databaseRole" "sidecar" "databaseTenants" (list) "redisSecret" "" "accessSecret" "" "env" (list)
-  "resources" (dict "requests" (dict "cpu" "50m" "memory" "96Mi") "limits" (dict "memory" "384Mi"))
+  "resources" (dict "requests" (dict "cpu" "50m" "memory" "160Mi") "limits" (dict "memory" "384Mi"))
   "podLabels" (dict) "maxUnavailable" ""
   "networkPolicy" (dict "enabled" false "agentPorts" (list) "metricsNamespace" "monitoring" "egress" (list))
   "graceSeconds" 10 -}}
@@ -51,6 +51,10 @@ fsGroup: 65532
     - {name: SIDEMIRROR_GRACE_S, value: {{ $v.graceSeconds | quote }}}
     - {name: SIDEMIRROR_TENANT_ID, value: {{ $v.tenantId | quote }}}
     - {name: SIDEMIRROR_PROJECT_ID, value: {{ $v.projectId | quote }}}
+    {{- $own := ternary "" (printf "%s/*" $v.tenantId) (eq $v.tenantId "default") }}
+    {{- with default $own $v.serves }}
+    - {name: SIDEMIRROR_SERVES, value: {{ . | quote }}}
+    {{- end }}
     {{- if $v.databaseSecret }}
     - name: SIDEMIRROR_DATABASE_URL
       valueFrom: {secretKeyRef: {name: {{ $v.databaseSecret }}, key: url}}

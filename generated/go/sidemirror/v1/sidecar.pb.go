@@ -384,8 +384,12 @@ type GetServerInfoResponse struct {
 	// How many memories of the requested project are in quarantine, 1,000 at most. 0 unless asked for, and while the store
 	// does not answer.
 	QuarantinedCount int32 `protobuf:"varint,25,opt,name=quarantined_count,json=quarantinedCount,proto3" json:"quarantined_count,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Caps that hold for the requested tenant and project too, and count spending in scopes that the caller's token does not
+	// cover: without figures, which would tell what others have spent. Empty while the store does not answer
+	// (`spend_unknown`).
+	HiddenCaps    []*HiddenCap `protobuf:"bytes,26,rep,name=hidden_caps,json=hiddenCaps,proto3" json:"hidden_caps,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetServerInfoResponse) Reset() {
@@ -579,6 +583,104 @@ func (x *GetServerInfoResponse) GetQuarantinedCount() int32 {
 	return 0
 }
 
+func (x *GetServerInfoResponse) GetHiddenCaps() []*HiddenCap {
+	if x != nil {
+		return x.HiddenCaps
+	}
+	return nil
+}
+
+// A cap whose figures the caller may not see.
+type HiddenCap struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose cap it is.
+	Owner SpendCapOwner `protobuf:"varint,1,opt,name=owner,proto3,enum=sidemirror.v1.SpendCapOwner" json:"owner,omitempty"`
+	// Whose spending it counts.
+	Level SpendLevel `protobuf:"varint,2,opt,name=level,proto3,enum=sidemirror.v1.SpendLevel" json:"level,omitempty"`
+	// The purpose that it counts; empty for all.
+	Purpose string `protobuf:"bytes,3,opt,name=purpose,proto3" json:"purpose,omitempty"`
+	// Whether it prevents questions now: it is used up, or what is left was too little for the last question.
+	PreventsQuestions bool `protobuf:"varint,4,opt,name=prevents_questions,json=preventsQuestions,proto3" json:"prevents_questions,omitempty"`
+	// When a new day begins, and nothing has been spent.
+	ResetTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=reset_time,json=resetTime,proto3" json:"reset_time,omitempty"`
+	// Whether it is 0: somebody wants no such questions. It then prevents them all.
+	IsZero        bool `protobuf:"varint,6,opt,name=is_zero,json=isZero,proto3" json:"is_zero,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HiddenCap) Reset() {
+	*x = HiddenCap{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HiddenCap) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HiddenCap) ProtoMessage() {}
+
+func (x *HiddenCap) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HiddenCap.ProtoReflect.Descriptor instead.
+func (*HiddenCap) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *HiddenCap) GetOwner() SpendCapOwner {
+	if x != nil {
+		return x.Owner
+	}
+	return SpendCapOwner_SPEND_CAP_OWNER_UNSPECIFIED
+}
+
+func (x *HiddenCap) GetLevel() SpendLevel {
+	if x != nil {
+		return x.Level
+	}
+	return SpendLevel_SPEND_LEVEL_UNSPECIFIED
+}
+
+func (x *HiddenCap) GetPurpose() string {
+	if x != nil {
+		return x.Purpose
+	}
+	return ""
+}
+
+func (x *HiddenCap) GetPreventsQuestions() bool {
+	if x != nil {
+		return x.PreventsQuestions
+	}
+	return false
+}
+
+func (x *HiddenCap) GetResetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ResetTime
+	}
+	return nil
+}
+
+func (x *HiddenCap) GetIsZero() bool {
+	if x != nil {
+		return x.IsZero
+	}
+	return false
+}
+
 // One thing that somebody should look at, or that is worth knowing.
 type Finding struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -598,7 +700,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[2]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -610,7 +712,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[2]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -623,7 +725,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{2}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Finding) GetSubject() string {
@@ -692,7 +794,7 @@ type RefusedCaller struct {
 
 func (x *RefusedCaller) Reset() {
 	*x = RefusedCaller{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -704,7 +806,7 @@ func (x *RefusedCaller) String() string {
 func (*RefusedCaller) ProtoMessage() {}
 
 func (x *RefusedCaller) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -717,7 +819,7 @@ func (x *RefusedCaller) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefusedCaller.ProtoReflect.Descriptor instead.
 func (*RefusedCaller) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{3}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *RefusedCaller) GetPeer() string {
@@ -808,7 +910,7 @@ type Traffic struct {
 
 func (x *Traffic) Reset() {
 	*x = Traffic{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -820,7 +922,7 @@ func (x *Traffic) String() string {
 func (*Traffic) ProtoMessage() {}
 
 func (x *Traffic) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -833,7 +935,7 @@ func (x *Traffic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Traffic.ProtoReflect.Descriptor instead.
 func (*Traffic) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{4}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Traffic) GetPeriod() *durationpb.Duration {
@@ -902,7 +1004,7 @@ type Sender struct {
 
 func (x *Sender) Reset() {
 	*x = Sender{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -914,7 +1016,7 @@ func (x *Sender) String() string {
 func (*Sender) ProtoMessage() {}
 
 func (x *Sender) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -927,7 +1029,7 @@ func (x *Sender) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sender.ProtoReflect.Descriptor instead.
 func (*Sender) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Sender) GetToken() string {
@@ -1005,7 +1107,7 @@ type AdviceChange struct {
 
 func (x *AdviceChange) Reset() {
 	*x = AdviceChange{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1017,7 +1119,7 @@ func (x *AdviceChange) String() string {
 func (*AdviceChange) ProtoMessage() {}
 
 func (x *AdviceChange) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1030,7 +1132,7 @@ func (x *AdviceChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdviceChange.ProtoReflect.Descriptor instead.
 func (*AdviceChange) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{6}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *AdviceChange) GetTime() *timestamppb.Timestamp {
@@ -1095,7 +1197,7 @@ type Backlog struct {
 
 func (x *Backlog) Reset() {
 	*x = Backlog{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1107,7 +1209,7 @@ func (x *Backlog) String() string {
 func (*Backlog) ProtoMessage() {}
 
 func (x *Backlog) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1120,7 +1222,7 @@ func (x *Backlog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backlog.ProtoReflect.Descriptor instead.
 func (*Backlog) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{7}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Backlog) GetKind() string {
@@ -1160,7 +1262,7 @@ type StoreInfo struct {
 
 func (x *StoreInfo) Reset() {
 	*x = StoreInfo{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1172,7 +1274,7 @@ func (x *StoreInfo) String() string {
 func (*StoreInfo) ProtoMessage() {}
 
 func (x *StoreInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1185,7 +1287,7 @@ func (x *StoreInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoreInfo.ProtoReflect.Descriptor instead.
 func (*StoreInfo) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{8}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *StoreInfo) GetKind() string {
@@ -1244,7 +1346,7 @@ type StoreClock struct {
 
 func (x *StoreClock) Reset() {
 	*x = StoreClock{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1256,7 +1358,7 @@ func (x *StoreClock) String() string {
 func (*StoreClock) ProtoMessage() {}
 
 func (x *StoreClock) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1269,7 +1371,7 @@ func (x *StoreClock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoreClock.ProtoReflect.Descriptor instead.
 func (*StoreClock) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{9}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *StoreClock) GetAhead() *durationpb.Duration {
@@ -1301,7 +1403,8 @@ type ModelInfo struct {
 	// Whether no price of the model is known, neither from the settings nor from the price list. Its answers are then
 	// counted at the dearest known price, and calls without an answer by their tokens alone.
 	PriceUnknown bool `protobuf:"varint,5,opt,name=price_unknown,json=priceUnknown,proto3" json:"price_unknown,omitempty"`
-	// When it answered a question of this purpose last, of any tenant. Kept in memory: absent after a start.
+	// When it answered a question of this purpose last, of those that the token is good for. Kept in memory: absent after a
+	// start.
 	LastAnswerTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=last_answer_time,json=lastAnswerTime,proto3" json:"last_answer_time,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1309,7 +1412,7 @@ type ModelInfo struct {
 
 func (x *ModelInfo) Reset() {
 	*x = ModelInfo{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1321,7 +1424,7 @@ func (x *ModelInfo) String() string {
 func (*ModelInfo) ProtoMessage() {}
 
 func (x *ModelInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1334,7 +1437,7 @@ func (x *ModelInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelInfo.ProtoReflect.Descriptor instead.
 func (*ModelInfo) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{10}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ModelInfo) GetPurpose() string {
@@ -1379,7 +1482,7 @@ func (x *ModelInfo) GetLastAnswerTime() *timestamppb.Timestamp {
 	return nil
 }
 
-// Questions of one purpose that a model failed one after the other, of any tenant, since it answered last.
+// Questions of one purpose that a model failed since it answered anybody last, of those that the token is good for.
 type ModelOutage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The purpose, such as `mid_turn_reflection`; `memory_embedding` too.
@@ -1403,7 +1506,7 @@ type ModelOutage struct {
 
 func (x *ModelOutage) Reset() {
 	*x = ModelOutage{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1415,7 +1518,7 @@ func (x *ModelOutage) String() string {
 func (*ModelOutage) ProtoMessage() {}
 
 func (x *ModelOutage) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1428,7 +1531,7 @@ func (x *ModelOutage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelOutage.ProtoReflect.Descriptor instead.
 func (*ModelOutage) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{11}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ModelOutage) GetPurpose() string {
@@ -1505,7 +1608,7 @@ type MemoryEmbedding struct {
 
 func (x *MemoryEmbedding) Reset() {
 	*x = MemoryEmbedding{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1517,7 +1620,7 @@ func (x *MemoryEmbedding) String() string {
 func (*MemoryEmbedding) ProtoMessage() {}
 
 func (x *MemoryEmbedding) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1530,7 +1633,7 @@ func (x *MemoryEmbedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryEmbedding.ProtoReflect.Descriptor instead.
 func (*MemoryEmbedding) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{12}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *MemoryEmbedding) GetModel() string {
@@ -1610,7 +1713,7 @@ type Spend struct {
 
 func (x *Spend) Reset() {
 	*x = Spend{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1622,7 +1725,7 @@ func (x *Spend) String() string {
 func (*Spend) ProtoMessage() {}
 
 func (x *Spend) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1635,7 +1738,7 @@ func (x *Spend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spend.ProtoReflect.Descriptor instead.
 func (*Spend) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{13}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Spend) GetDay() string {
@@ -1759,7 +1862,7 @@ type SpendCap struct {
 
 func (x *SpendCap) Reset() {
 	*x = SpendCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1771,7 +1874,7 @@ func (x *SpendCap) String() string {
 func (*SpendCap) ProtoMessage() {}
 
 func (x *SpendCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1784,7 +1887,7 @@ func (x *SpendCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpendCap.ProtoReflect.Descriptor instead.
 func (*SpendCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{14}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SpendCap) GetLevel() SpendLevel {
@@ -1896,7 +1999,7 @@ type Policy struct {
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1908,7 +2011,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1921,7 +2024,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{15}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Policy) GetRetention() *RetentionPolicy {
@@ -1967,7 +2070,7 @@ type RetentionPolicy struct {
 
 func (x *RetentionPolicy) Reset() {
 	*x = RetentionPolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1979,7 +2082,7 @@ func (x *RetentionPolicy) String() string {
 func (*RetentionPolicy) ProtoMessage() {}
 
 func (x *RetentionPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1992,7 +2095,7 @@ func (x *RetentionPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetentionPolicy.ProtoReflect.Descriptor instead.
 func (*RetentionPolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{16}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RetentionPolicy) GetSpendDays() int32 {
@@ -2052,7 +2155,7 @@ type PolicyCap struct {
 
 func (x *PolicyCap) Reset() {
 	*x = PolicyCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2064,7 +2167,7 @@ func (x *PolicyCap) String() string {
 func (*PolicyCap) ProtoMessage() {}
 
 func (x *PolicyCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2077,7 +2180,7 @@ func (x *PolicyCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyCap.ProtoReflect.Descriptor instead.
 func (*PolicyCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{17}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PolicyCap) GetPurpose() string {
@@ -2115,7 +2218,7 @@ type AdvicePolicy struct {
 
 func (x *AdvicePolicy) Reset() {
 	*x = AdvicePolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2127,7 +2230,7 @@ func (x *AdvicePolicy) String() string {
 func (*AdvicePolicy) ProtoMessage() {}
 
 func (x *AdvicePolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2140,7 +2243,7 @@ func (x *AdvicePolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdvicePolicy.ProtoReflect.Descriptor instead.
 func (*AdvicePolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{18}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AdvicePolicy) GetOff() []AdviceKind {
@@ -2174,7 +2277,7 @@ type StoredPolicy struct {
 
 func (x *StoredPolicy) Reset() {
 	*x = StoredPolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2186,7 +2289,7 @@ func (x *StoredPolicy) String() string {
 func (*StoredPolicy) ProtoMessage() {}
 
 func (x *StoredPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2199,7 +2302,7 @@ func (x *StoredPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoredPolicy.ProtoReflect.Descriptor instead.
 func (*StoredPolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{19}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *StoredPolicy) GetPolicy() *Policy {
@@ -2243,7 +2346,7 @@ type GetPolicyRequest struct {
 
 func (x *GetPolicyRequest) Reset() {
 	*x = GetPolicyRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2255,7 +2358,7 @@ func (x *GetPolicyRequest) String() string {
 func (*GetPolicyRequest) ProtoMessage() {}
 
 func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2268,7 +2371,7 @@ func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*GetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{20}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetPolicyRequest) GetTenantId() string {
@@ -2307,7 +2410,7 @@ type GetPolicyResponse struct {
 
 func (x *GetPolicyResponse) Reset() {
 	*x = GetPolicyResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2319,7 +2422,7 @@ func (x *GetPolicyResponse) String() string {
 func (*GetPolicyResponse) ProtoMessage() {}
 
 func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2332,7 +2435,7 @@ func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*GetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{21}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GetPolicyResponse) GetTenantId() string {
@@ -2403,7 +2506,7 @@ type SetPolicyRequest struct {
 
 func (x *SetPolicyRequest) Reset() {
 	*x = SetPolicyRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2415,7 +2518,7 @@ func (x *SetPolicyRequest) String() string {
 func (*SetPolicyRequest) ProtoMessage() {}
 
 func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2428,7 +2531,7 @@ func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*SetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{22}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SetPolicyRequest) GetTenantId() string {
@@ -2491,7 +2594,7 @@ type SetPolicyResponse struct {
 
 func (x *SetPolicyResponse) Reset() {
 	*x = SetPolicyResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2503,7 +2606,7 @@ func (x *SetPolicyResponse) String() string {
 func (*SetPolicyResponse) ProtoMessage() {}
 
 func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2516,7 +2619,7 @@ func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*SetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{23}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SetPolicyResponse) GetStored() *StoredPolicy {
@@ -2550,7 +2653,7 @@ type EraseRequest struct {
 
 func (x *EraseRequest) Reset() {
 	*x = EraseRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2562,7 +2665,7 @@ func (x *EraseRequest) String() string {
 func (*EraseRequest) ProtoMessage() {}
 
 func (x *EraseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2575,7 +2678,7 @@ func (x *EraseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseRequest.ProtoReflect.Descriptor instead.
 func (*EraseRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{24}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *EraseRequest) GetTenantId() string {
@@ -2676,7 +2779,7 @@ type EraseResponse struct {
 
 func (x *EraseResponse) Reset() {
 	*x = EraseResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[25]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2688,7 +2791,7 @@ func (x *EraseResponse) String() string {
 func (*EraseResponse) ProtoMessage() {}
 
 func (x *EraseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[25]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2701,7 +2804,7 @@ func (x *EraseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseResponse.ProtoReflect.Descriptor instead.
 func (*EraseResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{25}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *EraseResponse) GetCounts() map[string]int64 {
@@ -2735,7 +2838,7 @@ type ListTombstonesRequest struct {
 
 func (x *ListTombstonesRequest) Reset() {
 	*x = ListTombstonesRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[26]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2747,7 +2850,7 @@ func (x *ListTombstonesRequest) String() string {
 func (*ListTombstonesRequest) ProtoMessage() {}
 
 func (x *ListTombstonesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[26]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2760,7 +2863,7 @@ func (x *ListTombstonesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTombstonesRequest.ProtoReflect.Descriptor instead.
 func (*ListTombstonesRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{26}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListTombstonesRequest) GetTenantId() string {
@@ -2804,7 +2907,7 @@ type ListTombstonesResponse struct {
 
 func (x *ListTombstonesResponse) Reset() {
 	*x = ListTombstonesResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[27]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2816,7 +2919,7 @@ func (x *ListTombstonesResponse) String() string {
 func (*ListTombstonesResponse) ProtoMessage() {}
 
 func (x *ListTombstonesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[27]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2829,7 +2932,7 @@ func (x *ListTombstonesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTombstonesResponse.ProtoReflect.Descriptor instead.
 func (*ListTombstonesResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{27}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListTombstonesResponse) GetTombstones() []*Tombstone {
@@ -2861,7 +2964,7 @@ type Tombstone struct {
 
 func (x *Tombstone) Reset() {
 	*x = Tombstone{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[28]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2873,7 +2976,7 @@ func (x *Tombstone) String() string {
 func (*Tombstone) ProtoMessage() {}
 
 func (x *Tombstone) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[28]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2886,7 +2989,7 @@ func (x *Tombstone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tombstone.ProtoReflect.Descriptor instead.
 func (*Tombstone) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{28}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Tombstone) GetKind() string {
@@ -2920,7 +3023,7 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\x12.\n" +
 	"\x13with_advice_changes\x18\x03 \x01(\bR\x11withAdviceChanges\x12#\n" +
-	"\rwith_findings\x18\x04 \x01(\bR\fwithFindings\"\xa4\n" +
+	"\rwith_findings\x18\x04 \x01(\bR\fwithFindings\"\xdf\n" +
 	"\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1b\n" +
@@ -2950,10 +3053,20 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\rrefusing_caps\x18\x16 \x03(\v2\x17.sidemirror.v1.SpendCapR\frefusingCaps\x122\n" +
 	"\bfindings\x18\x17 \x03(\v2\x16.sidemirror.v1.FindingR\bfindings\x12?\n" +
 	"\rmodel_outages\x18\x18 \x03(\v2\x1a.sidemirror.v1.ModelOutageR\fmodelOutages\x12+\n" +
-	"\x11quarantined_count\x18\x19 \x01(\x05R\x10quarantinedCount\x1a9\n" +
+	"\x11quarantined_count\x18\x19 \x01(\x05R\x10quarantinedCount\x129\n" +
+	"\vhidden_caps\x18\x1a \x03(\v2\x18.sidemirror.v1.HiddenCapR\n" +
+	"hiddenCaps\x1a9\n" +
 	"\vLimitsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x9f\x01\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x8d\x02\n" +
+	"\tHiddenCap\x122\n" +
+	"\x05owner\x18\x01 \x01(\x0e2\x1c.sidemirror.v1.SpendCapOwnerR\x05owner\x12/\n" +
+	"\x05level\x18\x02 \x01(\x0e2\x19.sidemirror.v1.SpendLevelR\x05level\x12\x18\n" +
+	"\apurpose\x18\x03 \x01(\tR\apurpose\x12-\n" +
+	"\x12prevents_questions\x18\x04 \x01(\bR\x11preventsQuestions\x129\n" +
+	"\n" +
+	"reset_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tresetTime\x12\x17\n" +
+	"\ais_zero\x18\x06 \x01(\bR\x06isZero\"\x9f\x01\n" +
 	"\aFinding\x12\x18\n" +
 	"\asubject\x18\x01 \x01(\tR\asubject\x12\x13\n" +
 	"\x05is_ok\x18\x02 \x01(\bR\x04isOk\x12\x14\n" +
@@ -3214,7 +3327,7 @@ func file_sidemirror_v1_sidecar_proto_rawDescGZIP() []byte {
 }
 
 var file_sidemirror_v1_sidecar_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_sidemirror_v1_sidecar_proto_goTypes = []any{
 	(SpendLevel)(0),                // 0: sidemirror.v1.SpendLevel
 	(SpendCapOwner)(0),             // 1: sidemirror.v1.SpendCapOwner
@@ -3222,110 +3335,115 @@ var file_sidemirror_v1_sidecar_proto_goTypes = []any{
 	(AdviceKind)(0),                // 3: sidemirror.v1.AdviceKind
 	(*GetServerInfoRequest)(nil),   // 4: sidemirror.v1.GetServerInfoRequest
 	(*GetServerInfoResponse)(nil),  // 5: sidemirror.v1.GetServerInfoResponse
-	(*Finding)(nil),                // 6: sidemirror.v1.Finding
-	(*RefusedCaller)(nil),          // 7: sidemirror.v1.RefusedCaller
-	(*Traffic)(nil),                // 8: sidemirror.v1.Traffic
-	(*Sender)(nil),                 // 9: sidemirror.v1.Sender
-	(*AdviceChange)(nil),           // 10: sidemirror.v1.AdviceChange
-	(*Backlog)(nil),                // 11: sidemirror.v1.Backlog
-	(*StoreInfo)(nil),              // 12: sidemirror.v1.StoreInfo
-	(*StoreClock)(nil),             // 13: sidemirror.v1.StoreClock
-	(*ModelInfo)(nil),              // 14: sidemirror.v1.ModelInfo
-	(*ModelOutage)(nil),            // 15: sidemirror.v1.ModelOutage
-	(*MemoryEmbedding)(nil),        // 16: sidemirror.v1.MemoryEmbedding
-	(*Spend)(nil),                  // 17: sidemirror.v1.Spend
-	(*SpendCap)(nil),               // 18: sidemirror.v1.SpendCap
-	(*Policy)(nil),                 // 19: sidemirror.v1.Policy
-	(*RetentionPolicy)(nil),        // 20: sidemirror.v1.RetentionPolicy
-	(*PolicyCap)(nil),              // 21: sidemirror.v1.PolicyCap
-	(*AdvicePolicy)(nil),           // 22: sidemirror.v1.AdvicePolicy
-	(*StoredPolicy)(nil),           // 23: sidemirror.v1.StoredPolicy
-	(*GetPolicyRequest)(nil),       // 24: sidemirror.v1.GetPolicyRequest
-	(*GetPolicyResponse)(nil),      // 25: sidemirror.v1.GetPolicyResponse
-	(*SetPolicyRequest)(nil),       // 26: sidemirror.v1.SetPolicyRequest
-	(*SetPolicyResponse)(nil),      // 27: sidemirror.v1.SetPolicyResponse
-	(*EraseRequest)(nil),           // 28: sidemirror.v1.EraseRequest
-	(*EraseResponse)(nil),          // 29: sidemirror.v1.EraseResponse
-	(*ListTombstonesRequest)(nil),  // 30: sidemirror.v1.ListTombstonesRequest
-	(*ListTombstonesResponse)(nil), // 31: sidemirror.v1.ListTombstonesResponse
-	(*Tombstone)(nil),              // 32: sidemirror.v1.Tombstone
-	nil,                            // 33: sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	nil,                            // 34: sidemirror.v1.EraseResponse.CountsEntry
-	(*ThinkingConfig)(nil),         // 35: sidemirror.v1.ThinkingConfig
-	(*TurnBudget)(nil),             // 36: sidemirror.v1.TurnBudget
-	(*timestamppb.Timestamp)(nil),  // 37: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 38: google.protobuf.Duration
+	(*HiddenCap)(nil),              // 6: sidemirror.v1.HiddenCap
+	(*Finding)(nil),                // 7: sidemirror.v1.Finding
+	(*RefusedCaller)(nil),          // 8: sidemirror.v1.RefusedCaller
+	(*Traffic)(nil),                // 9: sidemirror.v1.Traffic
+	(*Sender)(nil),                 // 10: sidemirror.v1.Sender
+	(*AdviceChange)(nil),           // 11: sidemirror.v1.AdviceChange
+	(*Backlog)(nil),                // 12: sidemirror.v1.Backlog
+	(*StoreInfo)(nil),              // 13: sidemirror.v1.StoreInfo
+	(*StoreClock)(nil),             // 14: sidemirror.v1.StoreClock
+	(*ModelInfo)(nil),              // 15: sidemirror.v1.ModelInfo
+	(*ModelOutage)(nil),            // 16: sidemirror.v1.ModelOutage
+	(*MemoryEmbedding)(nil),        // 17: sidemirror.v1.MemoryEmbedding
+	(*Spend)(nil),                  // 18: sidemirror.v1.Spend
+	(*SpendCap)(nil),               // 19: sidemirror.v1.SpendCap
+	(*Policy)(nil),                 // 20: sidemirror.v1.Policy
+	(*RetentionPolicy)(nil),        // 21: sidemirror.v1.RetentionPolicy
+	(*PolicyCap)(nil),              // 22: sidemirror.v1.PolicyCap
+	(*AdvicePolicy)(nil),           // 23: sidemirror.v1.AdvicePolicy
+	(*StoredPolicy)(nil),           // 24: sidemirror.v1.StoredPolicy
+	(*GetPolicyRequest)(nil),       // 25: sidemirror.v1.GetPolicyRequest
+	(*GetPolicyResponse)(nil),      // 26: sidemirror.v1.GetPolicyResponse
+	(*SetPolicyRequest)(nil),       // 27: sidemirror.v1.SetPolicyRequest
+	(*SetPolicyResponse)(nil),      // 28: sidemirror.v1.SetPolicyResponse
+	(*EraseRequest)(nil),           // 29: sidemirror.v1.EraseRequest
+	(*EraseResponse)(nil),          // 30: sidemirror.v1.EraseResponse
+	(*ListTombstonesRequest)(nil),  // 31: sidemirror.v1.ListTombstonesRequest
+	(*ListTombstonesResponse)(nil), // 32: sidemirror.v1.ListTombstonesResponse
+	(*Tombstone)(nil),              // 33: sidemirror.v1.Tombstone
+	nil,                            // 34: sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	nil,                            // 35: sidemirror.v1.EraseResponse.CountsEntry
+	(*ThinkingConfig)(nil),         // 36: sidemirror.v1.ThinkingConfig
+	(*TurnBudget)(nil),             // 37: sidemirror.v1.TurnBudget
+	(*timestamppb.Timestamp)(nil),  // 38: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 39: google.protobuf.Duration
 }
 var file_sidemirror_v1_sidecar_proto_depIdxs = []int32{
-	12, // 0: sidemirror.v1.GetServerInfoResponse.stores:type_name -> sidemirror.v1.StoreInfo
-	14, // 1: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
-	35, // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
-	36, // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
-	33, // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	17, // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
-	18, // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
-	13, // 7: sidemirror.v1.GetServerInfoResponse.store_clock:type_name -> sidemirror.v1.StoreClock
-	16, // 8: sidemirror.v1.GetServerInfoResponse.memory_embedding:type_name -> sidemirror.v1.MemoryEmbedding
-	11, // 9: sidemirror.v1.GetServerInfoResponse.backlog:type_name -> sidemirror.v1.Backlog
-	10, // 10: sidemirror.v1.GetServerInfoResponse.advice_changes:type_name -> sidemirror.v1.AdviceChange
-	37, // 11: sidemirror.v1.GetServerInfoResponse.server_time:type_name -> google.protobuf.Timestamp
-	8,  // 12: sidemirror.v1.GetServerInfoResponse.traffic:type_name -> sidemirror.v1.Traffic
-	7,  // 13: sidemirror.v1.GetServerInfoResponse.refused_callers:type_name -> sidemirror.v1.RefusedCaller
-	18, // 14: sidemirror.v1.GetServerInfoResponse.refusing_caps:type_name -> sidemirror.v1.SpendCap
-	6,  // 15: sidemirror.v1.GetServerInfoResponse.findings:type_name -> sidemirror.v1.Finding
-	15, // 16: sidemirror.v1.GetServerInfoResponse.model_outages:type_name -> sidemirror.v1.ModelOutage
-	37, // 17: sidemirror.v1.Finding.last_time:type_name -> google.protobuf.Timestamp
-	37, // 18: sidemirror.v1.RefusedCaller.first_time:type_name -> google.protobuf.Timestamp
-	37, // 19: sidemirror.v1.RefusedCaller.last_time:type_name -> google.protobuf.Timestamp
-	38, // 20: sidemirror.v1.Traffic.period:type_name -> google.protobuf.Duration
-	9,  // 21: sidemirror.v1.Traffic.callers:type_name -> sidemirror.v1.Sender
-	9,  // 22: sidemirror.v1.Traffic.sessions:type_name -> sidemirror.v1.Sender
-	9,  // 23: sidemirror.v1.Traffic.held_back:type_name -> sidemirror.v1.Sender
-	9,  // 24: sidemirror.v1.Traffic.refused:type_name -> sidemirror.v1.Sender
-	38, // 25: sidemirror.v1.Sender.waited:type_name -> google.protobuf.Duration
-	37, // 26: sidemirror.v1.AdviceChange.time:type_name -> google.protobuf.Timestamp
-	2,  // 27: sidemirror.v1.AdviceChange.level:type_name -> sidemirror.v1.PolicyLevel
-	22, // 28: sidemirror.v1.AdviceChange.before:type_name -> sidemirror.v1.AdvicePolicy
-	22, // 29: sidemirror.v1.AdviceChange.after:type_name -> sidemirror.v1.AdvicePolicy
-	38, // 30: sidemirror.v1.StoreInfo.slowest_commit:type_name -> google.protobuf.Duration
-	38, // 31: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
-	37, // 32: sidemirror.v1.ModelInfo.last_answer_time:type_name -> google.protobuf.Timestamp
-	37, // 33: sidemirror.v1.ModelOutage.first_time:type_name -> google.protobuf.Timestamp
-	37, // 34: sidemirror.v1.ModelOutage.last_time:type_name -> google.protobuf.Timestamp
-	0,  // 35: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
-	37, // 36: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
-	1,  // 37: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
-	20, // 38: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
-	21, // 39: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
-	22, // 40: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
-	3,  // 41: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
-	19, // 42: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
-	37, // 43: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
-	23, // 44: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
-	23, // 45: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
-	19, // 46: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
-	2,  // 47: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
-	19, // 48: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
-	23, // 49: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
-	34, // 50: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
-	37, // 51: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
-	32, // 52: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
-	37, // 53: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
-	4,  // 54: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
-	28, // 55: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
-	30, // 56: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
-	24, // 57: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
-	26, // 58: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
-	5,  // 59: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
-	29, // 60: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
-	31, // 61: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
-	25, // 62: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
-	27, // 63: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
-	59, // [59:64] is the sub-list for method output_type
-	54, // [54:59] is the sub-list for method input_type
-	54, // [54:54] is the sub-list for extension type_name
-	54, // [54:54] is the sub-list for extension extendee
-	0,  // [0:54] is the sub-list for field type_name
+	13, // 0: sidemirror.v1.GetServerInfoResponse.stores:type_name -> sidemirror.v1.StoreInfo
+	15, // 1: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
+	36, // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
+	37, // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
+	34, // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	18, // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
+	19, // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
+	14, // 7: sidemirror.v1.GetServerInfoResponse.store_clock:type_name -> sidemirror.v1.StoreClock
+	17, // 8: sidemirror.v1.GetServerInfoResponse.memory_embedding:type_name -> sidemirror.v1.MemoryEmbedding
+	12, // 9: sidemirror.v1.GetServerInfoResponse.backlog:type_name -> sidemirror.v1.Backlog
+	11, // 10: sidemirror.v1.GetServerInfoResponse.advice_changes:type_name -> sidemirror.v1.AdviceChange
+	38, // 11: sidemirror.v1.GetServerInfoResponse.server_time:type_name -> google.protobuf.Timestamp
+	9,  // 12: sidemirror.v1.GetServerInfoResponse.traffic:type_name -> sidemirror.v1.Traffic
+	8,  // 13: sidemirror.v1.GetServerInfoResponse.refused_callers:type_name -> sidemirror.v1.RefusedCaller
+	19, // 14: sidemirror.v1.GetServerInfoResponse.refusing_caps:type_name -> sidemirror.v1.SpendCap
+	7,  // 15: sidemirror.v1.GetServerInfoResponse.findings:type_name -> sidemirror.v1.Finding
+	16, // 16: sidemirror.v1.GetServerInfoResponse.model_outages:type_name -> sidemirror.v1.ModelOutage
+	6,  // 17: sidemirror.v1.GetServerInfoResponse.hidden_caps:type_name -> sidemirror.v1.HiddenCap
+	1,  // 18: sidemirror.v1.HiddenCap.owner:type_name -> sidemirror.v1.SpendCapOwner
+	0,  // 19: sidemirror.v1.HiddenCap.level:type_name -> sidemirror.v1.SpendLevel
+	38, // 20: sidemirror.v1.HiddenCap.reset_time:type_name -> google.protobuf.Timestamp
+	38, // 21: sidemirror.v1.Finding.last_time:type_name -> google.protobuf.Timestamp
+	38, // 22: sidemirror.v1.RefusedCaller.first_time:type_name -> google.protobuf.Timestamp
+	38, // 23: sidemirror.v1.RefusedCaller.last_time:type_name -> google.protobuf.Timestamp
+	39, // 24: sidemirror.v1.Traffic.period:type_name -> google.protobuf.Duration
+	10, // 25: sidemirror.v1.Traffic.callers:type_name -> sidemirror.v1.Sender
+	10, // 26: sidemirror.v1.Traffic.sessions:type_name -> sidemirror.v1.Sender
+	10, // 27: sidemirror.v1.Traffic.held_back:type_name -> sidemirror.v1.Sender
+	10, // 28: sidemirror.v1.Traffic.refused:type_name -> sidemirror.v1.Sender
+	39, // 29: sidemirror.v1.Sender.waited:type_name -> google.protobuf.Duration
+	38, // 30: sidemirror.v1.AdviceChange.time:type_name -> google.protobuf.Timestamp
+	2,  // 31: sidemirror.v1.AdviceChange.level:type_name -> sidemirror.v1.PolicyLevel
+	23, // 32: sidemirror.v1.AdviceChange.before:type_name -> sidemirror.v1.AdvicePolicy
+	23, // 33: sidemirror.v1.AdviceChange.after:type_name -> sidemirror.v1.AdvicePolicy
+	39, // 34: sidemirror.v1.StoreInfo.slowest_commit:type_name -> google.protobuf.Duration
+	39, // 35: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
+	38, // 36: sidemirror.v1.ModelInfo.last_answer_time:type_name -> google.protobuf.Timestamp
+	38, // 37: sidemirror.v1.ModelOutage.first_time:type_name -> google.protobuf.Timestamp
+	38, // 38: sidemirror.v1.ModelOutage.last_time:type_name -> google.protobuf.Timestamp
+	0,  // 39: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
+	38, // 40: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
+	1,  // 41: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
+	21, // 42: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
+	22, // 43: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
+	23, // 44: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
+	3,  // 45: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
+	20, // 46: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
+	38, // 47: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
+	24, // 48: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
+	24, // 49: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
+	20, // 50: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
+	2,  // 51: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
+	20, // 52: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
+	24, // 53: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
+	35, // 54: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
+	38, // 55: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
+	33, // 56: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
+	38, // 57: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
+	4,  // 58: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
+	29, // 59: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
+	31, // 60: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
+	25, // 61: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
+	27, // 62: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
+	5,  // 63: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
+	30, // 64: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
+	32, // 65: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
+	26, // 66: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
+	28, // 67: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
+	63, // [63:68] is the sub-list for method output_type
+	58, // [58:63] is the sub-list for method input_type
+	58, // [58:58] is the sub-list for extension type_name
+	58, // [58:58] is the sub-list for extension extendee
+	0,  // [0:58] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_sidecar_proto_init() }
@@ -3334,12 +3452,12 @@ func file_sidemirror_v1_sidecar_proto_init() {
 		return
 	}
 	file_sidemirror_v1_thinking_proto_init()
-	file_sidemirror_v1_sidecar_proto_msgTypes[4].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[14].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[16].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[5].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[15].OneofWrappers = []any{}
 	file_sidemirror_v1_sidecar_proto_msgTypes[17].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[22].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[24].OneofWrappers = []any{
+	file_sidemirror_v1_sidecar_proto_msgTypes[18].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[23].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[25].OneofWrappers = []any{
 		(*EraseRequest_TurnId)(nil),
 		(*EraseRequest_SessionId)(nil),
 		(*EraseRequest_SubjectId)(nil),
@@ -3350,7 +3468,7 @@ func file_sidemirror_v1_sidecar_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_sidecar_proto_rawDesc), len(file_sidemirror_v1_sidecar_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   31,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -69,7 +69,7 @@ class GetServerInfoRequest(_message.Message):
     def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., with_advice_changes: bool = ..., with_findings: bool = ...) -> None: ...
 
 class GetServerInfoResponse(_message.Message):
-    __slots__ = ("version", "tenant_id", "project_id", "stores", "models", "default_config", "default_budget", "limits", "spend", "spend_caps", "spend_unknown", "store_clock", "memory_embedding", "advice_is_shadow", "backlog", "advice_changes", "server_time", "traffic", "refused_callers", "refusing_caps", "findings", "model_outages", "quarantined_count")
+    __slots__ = ("version", "tenant_id", "project_id", "stores", "models", "default_config", "default_budget", "limits", "spend", "spend_caps", "spend_unknown", "store_clock", "memory_embedding", "advice_is_shadow", "backlog", "advice_changes", "server_time", "traffic", "refused_callers", "refusing_caps", "findings", "model_outages", "quarantined_count", "hidden_caps")
     class LimitsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -100,6 +100,7 @@ class GetServerInfoResponse(_message.Message):
     FINDINGS_FIELD_NUMBER: _ClassVar[int]
     MODEL_OUTAGES_FIELD_NUMBER: _ClassVar[int]
     QUARANTINED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    HIDDEN_CAPS_FIELD_NUMBER: _ClassVar[int]
     version: str
     tenant_id: str
     project_id: str
@@ -123,7 +124,24 @@ class GetServerInfoResponse(_message.Message):
     findings: _containers.RepeatedCompositeFieldContainer[Finding]
     model_outages: _containers.RepeatedCompositeFieldContainer[ModelOutage]
     quarantined_count: int
-    def __init__(self, version: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., stores: _Optional[_Iterable[_Union[StoreInfo, _Mapping]]] = ..., models: _Optional[_Iterable[_Union[ModelInfo, _Mapping]]] = ..., default_config: _Optional[_Union[_thinking_pb2.ThinkingConfig, _Mapping]] = ..., default_budget: _Optional[_Union[_thinking_pb2.TurnBudget, _Mapping]] = ..., limits: _Optional[_Mapping[str, int]] = ..., spend: _Optional[_Iterable[_Union[Spend, _Mapping]]] = ..., spend_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ..., spend_unknown: bool = ..., store_clock: _Optional[_Union[StoreClock, _Mapping]] = ..., memory_embedding: _Optional[_Union[MemoryEmbedding, _Mapping]] = ..., advice_is_shadow: bool = ..., backlog: _Optional[_Iterable[_Union[Backlog, _Mapping]]] = ..., advice_changes: _Optional[_Iterable[_Union[AdviceChange, _Mapping]]] = ..., server_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., traffic: _Optional[_Union[Traffic, _Mapping]] = ..., refused_callers: _Optional[_Iterable[_Union[RefusedCaller, _Mapping]]] = ..., refusing_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[Finding, _Mapping]]] = ..., model_outages: _Optional[_Iterable[_Union[ModelOutage, _Mapping]]] = ..., quarantined_count: _Optional[int] = ...) -> None: ...
+    hidden_caps: _containers.RepeatedCompositeFieldContainer[HiddenCap]
+    def __init__(self, version: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., stores: _Optional[_Iterable[_Union[StoreInfo, _Mapping]]] = ..., models: _Optional[_Iterable[_Union[ModelInfo, _Mapping]]] = ..., default_config: _Optional[_Union[_thinking_pb2.ThinkingConfig, _Mapping]] = ..., default_budget: _Optional[_Union[_thinking_pb2.TurnBudget, _Mapping]] = ..., limits: _Optional[_Mapping[str, int]] = ..., spend: _Optional[_Iterable[_Union[Spend, _Mapping]]] = ..., spend_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ..., spend_unknown: bool = ..., store_clock: _Optional[_Union[StoreClock, _Mapping]] = ..., memory_embedding: _Optional[_Union[MemoryEmbedding, _Mapping]] = ..., advice_is_shadow: bool = ..., backlog: _Optional[_Iterable[_Union[Backlog, _Mapping]]] = ..., advice_changes: _Optional[_Iterable[_Union[AdviceChange, _Mapping]]] = ..., server_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., traffic: _Optional[_Union[Traffic, _Mapping]] = ..., refused_callers: _Optional[_Iterable[_Union[RefusedCaller, _Mapping]]] = ..., refusing_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[Finding, _Mapping]]] = ..., model_outages: _Optional[_Iterable[_Union[ModelOutage, _Mapping]]] = ..., quarantined_count: _Optional[int] = ..., hidden_caps: _Optional[_Iterable[_Union[HiddenCap, _Mapping]]] = ...) -> None: ...
+
+class HiddenCap(_message.Message):
+    __slots__ = ("owner", "level", "purpose", "prevents_questions", "reset_time", "is_zero")
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    PURPOSE_FIELD_NUMBER: _ClassVar[int]
+    PREVENTS_QUESTIONS_FIELD_NUMBER: _ClassVar[int]
+    RESET_TIME_FIELD_NUMBER: _ClassVar[int]
+    IS_ZERO_FIELD_NUMBER: _ClassVar[int]
+    owner: SpendCapOwner
+    level: SpendLevel
+    purpose: str
+    prevents_questions: bool
+    reset_time: _timestamp_pb2.Timestamp
+    is_zero: bool
+    def __init__(self, owner: _Optional[_Union[SpendCapOwner, str]] = ..., level: _Optional[_Union[SpendLevel, str]] = ..., purpose: _Optional[str] = ..., prevents_questions: bool = ..., reset_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., is_zero: bool = ...) -> None: ...
 
 class Finding(_message.Message):
     __slots__ = ("subject", "is_ok", "found", "advice", "last_time")

@@ -230,6 +230,15 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
    * @generated from field: int32 quarantined_count = 25;
    */
   quarantinedCount: number;
+
+  /**
+   * Caps that hold for the requested tenant and project too, and count spending in scopes that the caller's token does not
+   * cover: without figures, which would tell what others have spent. Empty while the store does not answer
+   * (`spend_unknown`).
+   *
+   * @generated from field: repeated sidemirror.v1.HiddenCap hidden_caps = 26;
+   */
+  hiddenCaps: HiddenCap[];
 };
 
 /**
@@ -237,6 +246,61 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
  * Use `create(GetServerInfoResponseSchema)` to create a new message.
  */
 export declare const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse>;
+
+/**
+ * A cap whose figures the caller may not see.
+ *
+ * @generated from message sidemirror.v1.HiddenCap
+ */
+export declare type HiddenCap = Message<"sidemirror.v1.HiddenCap"> & {
+  /**
+   * Whose cap it is.
+   *
+   * @generated from field: sidemirror.v1.SpendCapOwner owner = 1;
+   */
+  owner: SpendCapOwner;
+
+  /**
+   * Whose spending it counts.
+   *
+   * @generated from field: sidemirror.v1.SpendLevel level = 2;
+   */
+  level: SpendLevel;
+
+  /**
+   * The purpose that it counts; empty for all.
+   *
+   * @generated from field: string purpose = 3;
+   */
+  purpose: string;
+
+  /**
+   * Whether it prevents questions now: it is used up, or what is left was too little for the last question.
+   *
+   * @generated from field: bool prevents_questions = 4;
+   */
+  preventsQuestions: boolean;
+
+  /**
+   * When a new day begins, and nothing has been spent.
+   *
+   * @generated from field: google.protobuf.Timestamp reset_time = 5;
+   */
+  resetTime?: Timestamp | undefined;
+
+  /**
+   * Whether it is 0: somebody wants no such questions. It then prevents them all.
+   *
+   * @generated from field: bool is_zero = 6;
+   */
+  isZero: boolean;
+};
+
+/**
+ * Describes the message sidemirror.v1.HiddenCap.
+ * Use `create(HiddenCapSchema)` to create a new message.
+ */
+export declare const HiddenCapSchema: GenMessage<HiddenCap>;
 
 /**
  * One thing that somebody should look at, or that is worth knowing.
@@ -709,7 +773,8 @@ export declare type ModelInfo = Message<"sidemirror.v1.ModelInfo"> & {
   priceUnknown: boolean;
 
   /**
-   * When it answered a question of this purpose last, of any tenant. Kept in memory: absent after a start.
+   * When it answered a question of this purpose last, of those that the token is good for. Kept in memory: absent after a
+   * start.
    *
    * @generated from field: google.protobuf.Timestamp last_answer_time = 6;
    */
@@ -723,7 +788,7 @@ export declare type ModelInfo = Message<"sidemirror.v1.ModelInfo"> & {
 export declare const ModelInfoSchema: GenMessage<ModelInfo>;
 
 /**
- * Questions of one purpose that a model failed one after the other, of any tenant, since it answered last.
+ * Questions of one purpose that a model failed since it answered anybody last, of those that the token is good for.
  *
  * @generated from message sidemirror.v1.ModelOutage
  */

@@ -153,10 +153,10 @@ def _tenant_or_project(text: str) -> Served:
         return _project_of_folder(text)
     try:
         entries = serves_listed(text).entries
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+    except ValueError:  # its text is about a list, which may be `*`
+        entries = ()
     if len(entries) != 1 or entries[0].tenant_id is None:
-        raise argparse.ArgumentTypeError(f"{text!r}: one scope is expected, such as acme/shop or acme/*")
+        raise argparse.ArgumentTypeError(f"{text!r}: one project or tenant is expected, such as acme/shop or acme/*")
     return entries[0]
 
 

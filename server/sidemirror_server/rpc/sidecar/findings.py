@@ -44,6 +44,7 @@ def findings_of(info: pb.GetServerInfoResponse, address: str = "") -> Iterator[S
     yield from _outages(info, begin)
     yield from _unanswered(info, begin)
     yield from _caps(info, begin)
+    yield from _hidden_caps(info, begin)
     yield from _held_back(info.traffic, begin)
     yield from _limited(info.traffic, begin)
     yield from _refused(info, begin)
@@ -63,7 +64,7 @@ def finding_to_wire(finding: SelfFinding) -> pb.Finding:
     )
 
 
-def whose_cap(cap: pb.SpendCap) -> tuple[str, str]:
+def whose_cap(cap: pb.SpendCap | pb.HiddenCap) -> tuple[str, str]:
     """Its owner and what it counts, such as ("sidecar", "dreaming")."""
     return _name_of(pb.SpendCapOwner, cap.owner), cap.purpose or _name_of(pb.SpendLevel, cap.level)
 
@@ -146,6 +147,16 @@ def _caps(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFinding]:
             is_small = cap.wanted_tokens > cap.tokens_per_day or cap.wanted_usd > cap.usd_per_day
             advice = "raise it: one question may cost more" if is_small else "raise it, or wait until midnight UTC"
             yield SelfFinding("cap", ok=False, found=f"{begin}{refused}: {'; '.join(parts)}", advice=advice)
+
+
+def _hidden_caps(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFinding]:
+    """Those that prevent questions, and that only others can raise. A cap of 0 is meant to."""
+    for cap in info.hidden_caps:
+        if cap.prevents_questions and not cap.is_zero:
+            owner, counted = whose_cap(cap)
+            found = f"{begin}the {owner}'s cap on {counted} prevents questions; this token may not see its figures"
+            advice = "wait until midnight UTC, or ask whoever has a token for all that the cap counts"
+            yield SelfFinding("cap", ok=False, found=found, advice=advice)
 
 
 def _refused(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFinding]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import datetime
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror_server.goals.report import KIND as GOAL_REPORT
@@ -61,6 +61,7 @@ async def get_server_info(
     spend: tuple[Spend, ...] = ()
     all_caps: tuple[CapState, ...] = ()
     caps: tuple[CapState, ...] = ()
+    hidden: tuple[CapState, ...] = ()
     refusing: tuple[tuple[Scope, CapState], ...] = ()
     changed: tuple[AdviceChange, ...] = ()
     spend_unknown = False
@@ -70,13 +71,15 @@ async def get_server_info(
             spend = await spending.spent(call.scope, _DAYS)
             all_caps = await spending.caps(call.scope)
             caps = tuple(cap for cap in all_caps if _may_see(call.caller, cap.level, call.scope))
+            hidden = tuple(cap for cap in all_caps if cap not in caps)
             refusing = await spending.refusing(lambda level, scope: _is_others(level, scope, call), TOLD)
             changed = await changes.of(call.scope) if request.with_advice_changes else ()
             if request.with_findings:
                 quarantined = len(await search.best(call.scope, _IN_QUARANTINE, QUARANTINED_TOLD))
     except (StoreUnavailable, TimeoutError):
-        spend, caps, refusing, spend_unknown = (), (), (), True
+        spend, caps, hidden, refusing, spend_unknown = (), (), (), (), True
     backlog = {} if spend_unknown else await _backlog(work, call.scope)
+    covers = _covered_by(call.caller)
     own = info.own_scope if call.caller is None else call.caller.own_scope(info.own_scope)
     answer = pb.GetServerInfoResponse(
         version=info.version,
@@ -91,7 +94,7 @@ async def get_server_info(
                 available=model.is_available() and not (model.is_paid and _is_used_up(all_caps, model.purpose)),
                 price_unknown=model.is_price_unknown(),
                 last_answer_time=timestamp(answered_us)
-                if (answered_us := info.questions.answered_us(model.purpose))
+                if (answered_us := info.questions.answered_us(model.purpose, covers))
                 else None,
             )
             for model in info.models
@@ -102,6 +105,7 @@ async def get_server_info(
         spend=[_spend_to_wire(one) for one in spend],
         spend_caps=[_cap_to_wire(cap, call.scope, call.clock.now_us()) for cap in caps],
         refusing_caps=[_cap_to_wire(cap, scope, call.clock.now_us()) for scope, cap in refusing],
+        hidden_caps=[_hidden_to_wire(cap, call.clock.now_us()) for cap in hidden],
         spend_unknown=spend_unknown,
         quarantined_count=quarantined,
         backlog=[pb.Backlog(kind=kind, waiting_count=count) for kind, count in backlog.items() if count],
@@ -112,7 +116,7 @@ async def get_server_info(
         server_time=timestamp(info.own_clock.now_us()),
         traffic=_traffic_to_wire(info.traffic.told(), call.caller),
         refused_callers=_refused_to_wire(info.strangers) if _sees_all(call.caller) else (),
-        model_outages=[_outage_to_wire(one) for one in info.questions.outages()],
+        model_outages=[_outage_to_wire(one) for one in info.questions.outages(covers)],
     )
     if request.with_findings:
         # By the answer alone: what the caller may not see is in none of them.
@@ -142,6 +146,11 @@ def _outage_to_wire(one: ModelOutage) -> pb.ModelOutage:
         last_time=timestamp(one.last_us),
         status=one.status,
     )
+
+
+def _covered_by(caller: Token | None) -> Callable[[Scope], bool]:
+    """Whether the caller is told what was asked for a scope."""
+    return (lambda _: True) if caller is None else caller.covers
 
 
 def _sees_all(caller: Token | None) -> bool:
@@ -228,12 +237,12 @@ def _embedding_to_wire(embedding: EmbeddingFacts, scope: Scope) -> pb.MemoryEmbe
 
 def _is_used_up(caps: Sequence[CapState], purpose: str) -> bool:
     """Whether a cap that counts calls for this purpose leaves nothing."""
-    return any(
-        limit is not None and used >= limit
-        for state in caps
-        if state.purpose in ("", purpose)
-        for limit, used in ((state.cap.tokens, state.used.tokens), (state.cap.nano_usd, state.used.nano_usd))
-    )
+    return any(_leaves_nothing(state) for state in caps if state.purpose in ("", purpose))
+
+
+def _leaves_nothing(state: CapState) -> bool:
+    units = ((state.cap.tokens, state.used.tokens), (state.cap.nano_usd, state.used.nano_usd))
+    return any(limit is not None and used >= limit for limit, used in units)
 
 
 def _may_see(caller: Token | None, level: Level, scope: Scope) -> bool:
@@ -262,6 +271,17 @@ def _spend_to_wire(spend: Spend) -> pb.Spend:
         unanswered_calls=spend.unanswered,
         estimated_tokens=spend.estimated.tokens,
         estimated_usd=spend.estimated.usd,
+    )
+
+
+def _hidden_to_wire(state: CapState, now_us: int) -> pb.HiddenCap:
+    return pb.HiddenCap(
+        owner=_OWNERS[state.owner],
+        level=_LEVELS[state.level],
+        purpose=state.purpose,
+        prevents_questions=_leaves_nothing(state) or state.refused > 0,
+        reset_time=timestamp((day_of(now_us) + 1) * US_PER_DAY),
+        is_zero=0 in (state.cap.tokens, state.cap.nano_usd),
     )
 
 
