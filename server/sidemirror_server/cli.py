@@ -20,8 +20,9 @@ def run() -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command that the arguments name and returns its exit code."""
-    parser = command_line()
-    options, unknown = parser.parse_known_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    parser = command_line(given[0] if given else "")
+    options, unknown = parser.parse_known_args(given)
     if unknown:
         parser.error(_unknown(unknown, has_settings=options.has_settings))
     check_scope(parser, options)
@@ -58,25 +59,45 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def command_line() -> argparse.ArgumentParser:
-    """The parser of all commands, in the order in which help lists them."""
+# In the order in which help lists them.
+_COMMANDS = {
+    "serve": serving.add_serve,
+    "health": serving.add_health,
+    "usage": tenants.add_usage,
+    "watch": serving.add_watch,
+    "turns": records.add_turns,
+    "goals": records.add_goals,
+    "erase": records.add_erase,
+    "policy": tenants.add_policy,
+    "advice": tenants.add_advice,
+    "doctor": serving.add_doctor,
+    "fingerprint": serving.add_fingerprint,
+    "backup": stores.add_backup,
+    "migrate": stores.add_migrate,
+    "memory": records.add_memory,
+    "service": serving.add_service,
+    "console": serving.add_console,
+    "mcp": serving.add_mcp,
+    "attach": hosts.add_attach,
+    "detach": hosts.add_detach,
+    "demo": serving.add_demo,
+    "replay": serving.add_replay,
+}
+
+
+def command_line(command: str = "") -> argparse.ArgumentParser:
+    """The parser of this command alone, which every start waits for; of all commands where it names none."""
     parser = argparse.ArgumentParser(
         prog="sidemirror", description="A sidecar that gives an agent a second look at its own work."
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     parser.set_defaults(has_settings=False, tells_unknown=True)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (
-        *(serving.add_serve, serving.add_health, tenants.add_usage, serving.add_watch),
-        *(records.add_turns, records.add_goals, records.add_erase, tenants.add_policy, tenants.add_advice),
-        *(serving.add_doctor, serving.add_fingerprint, stores.add_backup, stores.add_migrate, records.add_memory),
-        *(serving.add_service, serving.add_console, serving.add_mcp, hosts.add_attach, hosts.add_detach),
-        *(serving.add_demo, serving.add_replay),
-    ):
+    for add in [_COMMANDS[command]] if command in _COMMANDS else _COMMANDS.values():
         add(commands)
-    for command in commands.choices.values():
+    for one in commands.choices.values():
         # A new flag could change the meaning of an abbreviation or make it ambiguous.
-        command.allow_abbrev = False
+        one.allow_abbrev = False
     return parser
 
 

@@ -33,6 +33,7 @@ class Language(NamedTuple):
     run: Sequence[str]
 
 
+_JAVA_PLACES = '"target/classes:target/test-classes:$(cat target/classpath)"'
 LANGUAGES = (
     Language("python", CLIENTS / "python", "python", (), (sys.executable, "scenario.py")),
     Language(
@@ -57,7 +58,7 @@ LANGUAGES = (
             ("mvn", "-q", "-B", "-f", "../../generated/java", "install"),
             ("mvn", "-q", "-B", "install", "dependency:build-classpath", "-Dmdep.outputFile=target/classpath"),
         ),
-        ("sh", "-c", 'exec java -cp "target/classes:target/test-classes:$(cat target/classpath)" Scenario "$0"'),
+        (*("sh", "-c"), f'exec java $JAVA_FLAGS -cp {_JAVA_PLACES} Scenario "$0"'),
     ),
     Language(
         "rust",

@@ -169,7 +169,8 @@ def test_what_tls_refuses(language: Language, tmp_path: Path) -> None:
 
 @every_language
 @pytest.mark.parametrize(
-    "turns", [20, 100, pytest.param(300, marks=pytest.mark.long), pytest.param(1000, marks=pytest.mark.long)]
+    "turns",
+    [20, *(pytest.param(many, marks=pytest.mark.long) for many in (100, 300, 1000))],
 )
 def test_many_turns_at_once(language: Language, turns: int, beside: Sidecar) -> None:
     """Seen to fail for Python, in the directives, when advice does not wait for what is in progress; in the recalls,

@@ -14,7 +14,7 @@ from tests.clients.harness import free_port, sidecar
 from tests.clients.languages import LANGUAGES, ready
 
 pytestmark = [pytest.mark.slow("the Java client is built, and processes end"), pytest.mark.timeout(600)]
-_EXITS = 'exec java -cp "target/classes:target/test-classes:$(cat target/classpath)" Exits'
+_EXITS = 'exec java $JAVA_FLAGS -cp "target/classes:target/test-classes:$(cat target/classpath)" Exits'
 
 
 def exits(address: str, *arguments: str) -> tuple[float, str]:

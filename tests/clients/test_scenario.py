@@ -24,6 +24,8 @@ pytestmark = [
 ]
 # What the page of requirements allows the agent's loop to lose to the helper, at most.
 LONGEST_MS = 50.0
+# The turns of away.json, and the moments at which its sidecar goes and comes, are of so many.
+THOUSAND = 1_000
 # Streams in a row that end with INTERNAL, until a turn is lost.
 TRIES = 10
 # Calls that HTTP/2 refuses in a row: of a turn more than gRPC makes again by itself; of a stub less than clients try.
@@ -117,7 +119,8 @@ def test_more_turns_than_streams(language: Language, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
-def test_a_thousand_turns_with_the_sidecar_killed(language: Language, beside: Sidecar) -> None:
+@pytest.mark.parametrize("turns", [200, pytest.param(THOUSAND, marks=pytest.mark.long)])
+def test_turns_with_the_sidecar_killed(language: Language, turns: int, beside: Sidecar) -> None:
     """The delay is counted without the time in which the machine did other work, which is no client's doing and has
     taken 100 ms and more: what the client itself takes is the same on a busy machine. The plain delay has a test of its
     own.
@@ -126,7 +129,7 @@ def test_a_thousand_turns_with_the_sidecar_killed(language: Language, beside: Si
 
     Seen to fail for each client, with turns that are not in the record, when it does not open another stream after one
     broke; and by the delay, when beginning a turn waits for 60 ms while the sidecar is away."""
-    figures = killed_in_the_middle(language, beside)
+    figures = killed_in_the_middle(language, beside, turns)
     assert figures["longest_ms"] <= LONGEST_MS
 
 
@@ -135,15 +138,19 @@ def test_a_thousand_turns_with_the_sidecar_killed(language: Language, beside: Si
 def test_the_plain_delay(language: Language, beside: Sidecar) -> None:
     """The same by the clock alone. Needs an idle machine. With -s it prints a line for each client:
     `uv run pytest -m long -s tests/clients -k plain_delay`."""
-    figures = killed_in_the_middle(language, beside)
+    figures = killed_in_the_middle(language, beside, THOUSAND)
     assert figures["plain_ms"] <= LONGEST_MS
 
 
-def killed_in_the_middle(language: Language, beside: Sidecar) -> dict[str, float]:
-    """Figures of the run, in which nothing was lost and the agent was told once."""
+def killed_in_the_middle(language: Language, beside: Sidecar, turns: int) -> dict[str, float]:
+    """Figures of a run of so many turns, in which nothing was lost and the agent was told once."""
     command = ready(language)
-    (away,) = (step["away"] for step in json.loads((SCENARIO / "away.json").read_text()) if "away" in step)
-    ran = run_scenario(command, "away.json", beside, language.folder)
+    steps = json.loads((SCENARIO / "away.json").read_text())
+    (away,) = (step["away"] for step in steps if "away" in step)
+    away |= {name: away[name] * turns // THOUSAND for name in ("turns", "kill_at", "start_at")}
+    played = beside.folder / "away.json"
+    played.write_text(json.dumps(steps))
+    ran = run_scenario(command, str(played), beside, language.folder)
     figures: dict[str, float] = json.loads(ran.printed("away"))
     sys.stdout.write(
         f"\n{language.name}: the agent's loop was held up for {figures['plain_ms']:.1f} ms at most by the clock, for "

@@ -4,6 +4,7 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -165,6 +166,7 @@ def sources(
             yield Source(name, value, "flag" if name in flags else "environment" if name in given else "default")
 
 
+@cache
 def names(kind: type[msgspec.Struct] = Settings) -> tuple[str, ...]:
     """The names of all settings, nested ones with `__`, in the order of definition."""
     found: list[str] = []
