@@ -40,7 +40,7 @@ class AgentMemoryServer:
         self._http = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=_PATIENCE_S, trust_env=False)
         self._sent = dict[str, set[str]]()
         _until(self._is_up)
-        # Makes the index, of which two requests at a time lose what one of them was given, and loads the model's client.
+        # Makes the index: of two requests that would make it, one loses what it was given. Loads the model's client.
         self.find("", "warm", 1)
 
     def _is_up(self) -> bool:
