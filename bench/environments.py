@@ -8,18 +8,20 @@ from pathlib import Path
 PINNED = Path(__file__).parent / "peer"
 _LOADS_EXTENSIONS = "import sqlite3; sqlite3.connect(':memory:').enable_load_extension(True)"
 _INSTALL_S = 300
+PYTHON = "3.11"
+"""What most pins are for."""
 
 
 class Unavailable(Exception):  # a fact of the machine, not a fault
     """A peer cannot be had here; the reason is for people."""
 
 
-def made(name: str, folder: Path, *, loads_extensions: bool = False) -> Path:
-    """The interpreter of an environment with what `name`.txt pins. Raises Unavailable."""
+def made(name: str, folder: Path, *, wanted: str = PYTHON, loads_extensions: bool = False) -> Path:
+    """The interpreter of an environment with what `name`.txt pins, for that version of Python. Raises Unavailable."""
     uv = shutil.which("uv")
     if uv is None:
         raise Unavailable("uv is not there")
-    python = _interpreter(uv, loads_extensions=loads_extensions)
+    python = _interpreter(uv, wanted, loads_extensions=loads_extensions)
     place = folder / f"environment-{name}"
     _run([uv, "venv", "--quiet", "--python", python, str(place)])
     own = place / "bin" / "python"
@@ -37,17 +39,21 @@ def version(name: str) -> str:
     raise KeyError(name)
 
 
-def _interpreter(uv: str, *, loads_extensions: bool) -> str:
-    """One of those on this machine whose version the pins are for; many are built without extensions of sqlite3."""
-    found = json.loads(_run([uv, "python", "list", "3.11", "--only-installed", "--output-format", "json"]))
-    for python in found:
-        if (
-            not loads_extensions
-            or subprocess.run([python["path"], "-c", _LOADS_EXTENSIONS], capture_output=True, check=False).returncode
-            == 0
-        ):
-            return str(python["path"])
-    raise Unavailable("there is no Python 3.11" + (" whose sqlite3 loads extensions" if loads_extensions else ""))
+def _interpreter(uv: str, wanted: str, *, loads_extensions: bool) -> str:
+    """One of those on this machine that have this version; many are built without extensions of sqlite3. Where there is
+    none its version, with which uv fetches one."""
+    listed = json.loads(_run([uv, "python", "list", wanted, "--only-installed", "--output-format", "json"]))
+    hidden = Path.home().glob(f".pyenv/versions/{wanted}.*/bin/python")  # uv sees those that pyenv has switched on
+    for python in [*(str(one["path"]) for one in listed), *map(str, hidden)]:
+        if not loads_extensions or _does(python, _LOADS_EXTENSIONS):
+            return python
+    if loads_extensions:
+        raise Unavailable(f"there is no Python {wanted} whose sqlite3 loads extensions")
+    return wanted
+
+
+def _does(python: str, code: str) -> bool:
+    return subprocess.run([python, "-c", code], capture_output=True, check=False).returncode == 0
 
 
 def _run(command: list[str]) -> str:

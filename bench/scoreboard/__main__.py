@@ -28,7 +28,7 @@ from bench.scoreboard import finding, keeping, learning
 from bench.scoreboard.plots import plots
 from bench.scoreboard.results import Cell, Results, differences, read, table, with_earlier, write
 from bench.scoreboard.rows import FULL, MEASURES, QUICK, ROWS, Found, Scale
-from bench.scoreboard.running import ABSENT, CONTENDERS, Ended, Place, Refused
+from bench.scoreboard.running import CONTENDERS, Ended, Place, Refused
 
 _MEASURED: dict[str, Callable[[Place, Scale], Iterator[Found]]] = {
     "retrieval": finding.retrieval,
@@ -97,7 +97,7 @@ def whole(measures: list[str], contenders: list[str], scale: Scale, out: Path | 
         out.parent.mkdir(parents=True, exist_ok=True)
     results = Results(
         datetime.now(UTC).date().isoformat(), f"{platform.machine()}, {os.cpu_count()} cores",
-        scale.kept == QUICK.kept, {name: CONTENDERS[name].told for name in contenders}, ABSENT, (),
+        scale.kept == QUICK.kept, {name: CONTENDERS[name].told for name in contenders}, (),
     )  # fmt: skip
     if out is not None and out.exists():
         results = with_earlier(results, read(out), measures, contenders)

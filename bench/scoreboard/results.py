@@ -21,15 +21,15 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Results(msgspec.Struct, frozen=True):
-    """A run. `contenders`: what they are called, with their versions, in the order of the columns.
-    `absent`: who is missing, and why."""
+    """A run. `contenders`: what they are called, with their versions, in the order of the columns. `apart`: those that
+    were measured later than the others, and on which day."""
 
     day: str
     machine: str
     quick: bool
     contenders: dict[str, str]
-    absent: dict[str, str]
     cells: tuple[Cell, ...]
+    apart: dict[str, str] = {}
 
     def cell(self, row: str, contender: str) -> Cell | None:
         return next((one for one in self.cells if (one.row, one.contender) == (row, contender)), None)
@@ -45,16 +45,22 @@ def write(results: Results, path: Path) -> None:
 
 
 def with_earlier(results: Results, earlier: Results, measures: Sequence[str], contenders: Sequence[str]) -> Results:
-    """The earlier cells that are not about to be measured again, and their contenders."""
+    """The earlier cells that are not about to be measured again, and their contenders. The day is that of the earlier
+    run, as long as it has a contender that is not measured again."""
     kept = [one for one in earlier.cells if ROWS[one.row].measure not in measures or one.contender not in contenders]
-    return msgspec.structs.replace(results, contenders=earlier.contenders | results.contenders, cells=tuple(kept))
+    everyone = earlier.contenders | results.contenders
+    apart = {name: day for name, day in earlier.apart.items() if name not in contenders}
+    if set(earlier.contenders) - set(contenders):
+        apart |= dict.fromkeys(contenders, results.day)
+        results = msgspec.structs.replace(results, day=earlier.day, machine=earlier.machine)
+    return msgspec.structs.replace(results, contenders=everyone, cells=tuple(kept), apart=apart)
 
 
 def table(results: Results) -> str:
     """A table for each measure, and what Sidemirror has not won."""
-    absent = [f"- {name}: {why}" for name, why in results.absent.items()]
-    missing = ["\n".join(["**Not run**", "", *absent])] if absent else []
-    return "\n\n".join([*_tables(results), "\n".join(_unwon(results)), *missing])
+    apart = [f"- {results.contenders[name]}: {day}, the others: {results.day}" for name, day in results.apart.items()]
+    told = ["\n".join(["**Run on a day of its own**", "", *apart])] if apart else []
+    return "\n\n".join([*_tables(results), "\n".join(_unwon(results)), *told])
 
 
 def _tables(results: Results) -> Iterator[str]:

