@@ -240,6 +240,31 @@ def test_a_value_that_the_user_had_given() -> None:
     assert found.move.came_from is CameFrom.USER
 
 
+@pytest.mark.parametrize(
+    ("said", "came_from"),
+    [
+        ("What is it in euro?", CameFrom.NOWHERE),
+        ("What is it in euro (EUR)?", CameFrom.USER),
+        ("Eurozone", CameFrom.NOWHERE),
+    ],
+)
+def test_what_a_user_gave_is_a_word(said: str, came_from: CameFrom) -> None:
+    """Seen to fail when `EUR` was found in "euro": who follows "that the user had given" sends what has failed."""
+    failed = Call("rate", '{"currency": "euro"}', "Error: unknown currency", failed=True)
+    found = only(User(said), failed, Call("rate", '{"currency": "EUR"}', "1.1"))
+    assert found.move.came_from is came_from
+
+
+@pytest.mark.parametrize("name", ["code", "script"])
+def test_a_code_that_is_a_name_is_a_value(name: str) -> None:
+    """Seen to fail when it was read as a program's text, so that nothing was learned of it."""
+    failed = Call("look", f'{{"{name}": "euro"}}', "Error: unknown", failed=True)
+    found = only(failed, Call("look", f'{{"{name}": "EUR"}}', "1.1"))
+    assert found.move == Move(MoveKind.CHANGED, (name,), True, ValueKind.WORD, CameFrom.NOWHERE)
+    program = Call("look", f'{{"{name}": "print(1)"}}', "Error: unknown", failed=True)
+    assert only(program, Call("look", f'{{"{name}": "print(2)"}}', "2")).move == Move(MoveKind.CHANGED)
+
+
 def book(arguments: str, result: str = "booked", failed: bool = False) -> Call:
     return Call("book", arguments, result, failed)
 

@@ -32,6 +32,9 @@ _DEEPEST = 12
 # Fields of JSON arguments that hold a command or code, fields that hold a statement (by their names without `_`, in
 # lower case), the one of them that may hold a question in prose, and fields that say nothing beside one.
 _COMMAND_FIELDS = ("command", "cmd", "code", "script")
+# Of these, those that may also hold a name, such as a currency's code; code is more than one word.
+_ALSO_NAMES = frozenset(("code", "script"))
+_NAME = re.compile(r"[\w.-]*")
 _STATEMENT_FIELDS = frozenset(("sql", "query", "statement", "sqlquery", "sqlstatement"))
 _OF_PROSE = "query"
 _BESIDE_NAMES = (
@@ -337,7 +340,7 @@ def _text_field(parsed: dict[str, Any]) -> str:
             continue
         is_alone = parsed.keys() <= {key} | _BESIDE
         if key in _COMMAND_FIELDS:
-            if is_alone:
+            if is_alone and (key not in _ALSO_NAMES or not _NAME.fullmatch(value.strip())):
                 return key
             continue
         text = _unwrapped(value[:_READ_CHARS])

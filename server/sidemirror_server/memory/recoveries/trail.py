@@ -384,13 +384,26 @@ def _came_from(trail: Trail, failure: Done, attempt: Done, value: str) -> CameFr
     wanted = value.strip('"').casefold()
     if len(wanted) < FEWEST_VALUE_CHARS:
         return CameFrom.NOWHERE
-    told = [one for one in trail.texts if one.place < attempt.began and wanted in one.text]
+    told = [one for one in trail.texts if one.place < attempt.began and _stands_in(wanted, one.text)]
     if any(one.is_users for one in told):
         after = all(one.place > failure.ended for one in told if one.is_users)
         return CameFrom.USER_ASKED if after else CameFrom.USER
     if any(one.place == failure.ended and _names(one.text, wanted, failure.asked) for one in told):
         return CameFrom.ERROR
     return CameFrom.RESULT if any(one.place != failure.ended for one in told) else CameFrom.NOWHERE
+
+
+def _stands_in(wanted: str, text: str) -> bool:
+    """Whether a text has the value as a word or words of its own: "eur" is not in "euro"."""
+    at = text.find(wanted)
+    while at >= 0:
+        end = at + len(wanted)
+        begins = at == 0 or not (text[at - 1].isalnum() and wanted[0].isalnum())
+        ends = end == len(text) or not (text[end].isalnum() and wanted[-1].isalnum())
+        if begins and ends:
+            return True
+        at = text.find(wanted, at + 1)
+    return False
 
 
 def _names(error_text: str, wanted: str, failed: Asked) -> bool:
