@@ -26,7 +26,7 @@ _TIMEOUT_S = 30.0
 _WAITS_US = 3_600 * 1_000_000
 _NOT_COUNTED = (
     "Nothing is counted of this failure. One that nothing has followed yet is counted with the session's next turn,\n"
-    "or an hour after its own. `sidemirror turns list` says which turns had failed calls, `turns why ID` which failures."
+    "or an hour after its own. `sidemirror turns list` says which turns had failed calls, `turns why ID` which ones."
 )
 # Turns that are looked through for failures: a page.
 _MOST_TURNS = 1_000
