@@ -242,7 +242,8 @@ def test_the_cause_is_before_the_symptom(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_the_folder_of_a_forwarded_sidecar_is_not_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the address is named, as on another machine. Seen to fail as one to change."""
+    """Only the address is named, as on another machine. Seen to fail as one to change, and with an `ok` for the room on
+    the caller's own disk."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there").mkdir()
     with sidecar(tmp_path / "there", settings={}) as server:
@@ -250,12 +251,33 @@ def test_the_folder_of_a_forwarded_sidecar_is_not_meant(tmp_path: Path, monkeypa
         asked = examine({"address": at}, SystemClock(), {})
         named = examine({"address": at, "data_dir": str(tmp_path / "data")}, SystemClock(), {})
     assert [one for one in asked.findings if not one.ok] == []
-    assert any("keeps its records in another folder" in one.found for one in asked.findings)
+    (store,) = [one for one in asked.findings if one.subject == "store"]
+    assert store.found == f"the records of the sidecar at {at} are not in {tmp_path / 'sidemirror-data'}"
+    assert store.not_asked == "the sidecar's folder and its disk"
     (clock,) = [one for one in asked.findings if one.subject == "clock"]
     assert f", and by that of the sidecar at {at} to 5 s" in clock.found, "which is another machine's"
     assert not clock.not_asked
     (finding,) = [one for one in named.findings if not one.ok]
     assert "keeps its records in another folder" in finding.found
+    assert not any(" MiB are free for " in one.found for one in named.findings)
+
+
+def test_a_relative_folder_is_not_looked_for_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default is relative. Seen to fail from another folder than the sidecar's: as a folder to change, and with an
+    `ok` for the room on another disk."""
+    (tmp_path / "there").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with sidecar(tmp_path / "there", settings={}) as server:
+        at = f"127.0.0.1:{server.port}"
+        elsewhere = examine({}, SystemClock(), {"SIDEMIRROR_ADDRESS": at})
+        monkeypatch.chdir(tmp_path / "there")
+        beside = examine({}, SystemClock(), {"SIDEMIRROR_ADDRESS": at, "SIDEMIRROR_DATA_DIR": "data"})
+    assert elsewhere.ok
+    (store,) = [one for one in elsewhere.findings if one.subject == "store"]
+    folder = tmp_path / "sidemirror-data"
+    assert store.found == f"data_dir is relative, and {folder} is not the folder of the sidecar at {at}"
+    assert store.not_asked == "the sidecar's folder and its disk"
+    assert any(" MiB are free for " in one.found for one in beside.findings)
 
 
 def test_a_disk_that_stalls_is_named() -> None:
