@@ -148,6 +148,26 @@ def test_a_model_that_fails_now_is_named() -> None:
     assert (chance.ok, chance.found) == (True, f"{AT}: m (anthropic) failed the last question for dreaming: refused")
 
 
+@pytest.mark.parametrize(("status", "is_well"), [("failed_model", True), ("unanswered", True), ("failed_parse", False)])
+def test_a_model_that_answers_others_again_is_not_accused(status: str, is_well: bool) -> None:
+    """What cannot be read is of a purpose. Seen to fail for half a minute after a model was mended."""
+    mended = pb.ModelOutage(purpose="goal_reflection", provider="p", model="m", failed_count=9, status=status)
+    mended.answered_others_time.FromMicroseconds(NOW_US)
+    (finding,) = checked(info(model_outages=[mended]))
+    assert finding.ok == is_well
+    told = f"{AT}: m (p) failed the last 9 questions for goal_reflection: {status}"
+    assert finding.found == (f"{told}; it has answered others since" if is_well else told)
+
+
+def test_a_full_disk_is_named() -> None:
+    """The sidecar knows it, also where nobody else can look. Seen to fail with "did not answer last"."""
+    (finding,) = checked(info(stores=[pb.StoreInfo(kind="sqlite", full=True)]))
+    assert not finding.ok
+    assert finding.found == (
+        f"the sidecar at {AT} says that the disk of its sqlite store is full: writes are refused (STORE_FULL)"
+    )
+
+
 def test_who_sends_most_is_named() -> None:
     loud = pb.Sender(token="agent-d", tenant_id="acme", project_id="shop", sent_count=9_000)
     quiet = pb.Sender(tenant_id="acme", project_id="blog", sent_count=10)

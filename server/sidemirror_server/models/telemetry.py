@@ -33,6 +33,8 @@ _FINISHED = {
 }
 # How a question ends whose caller hangs up: while the model answers others, and while it answers nobody.
 _CANCELLED, UNANSWERED = "cancelled", "unanswered"
+# How a question ends that was not sent, since the model had failed others: no failure of its own.
+_NOT_ASKED = "skipped_resting"
 
 
 class ModelCall:
@@ -96,7 +98,9 @@ _MODELS_FAULT = _ANSWERS | {ResultStatus.FAILED_MODEL}
 
 class ModelOutage(msgspec.Struct, frozen=True):
     """Questions of one purpose that a model failed one after the other, since it answered last. `status`: how the last
-    one ended: `failed_model`, `failed_parse`, `truncated`, `refused` or `unanswered`."""
+    one ended: `failed_model`, `failed_parse`, `truncated`, `refused` or `unanswered`. `answered_others_us`: when the
+    model answered another purpose after that; 0 before, and once this purpose has failed beside others that were
+    answered."""
 
     purpose: Purpose
     provider: str
@@ -105,6 +109,7 @@ class ModelOutage(msgspec.Struct, frozen=True):
     first_us: int
     last_us: int
     status: str
+    answered_others_us: int = 0
 
 
 class _Asked:
@@ -120,17 +125,28 @@ class _Asked:
         self.outage: ModelOutage | None = None
         # When it answered last; 0 before.
         self.answered_us = 0
+        # Whether it has failed this purpose again after it answered another.
+        self._fails_alone = False
+
+    def is_of(self, provider: str, model: str) -> bool:
+        return self._asks[1:] == (provider, model)
 
     def worked(self, scope: Scope) -> None:
         """It answered."""
         self._told.worked({**whose(scope), **self._named})
-        self.outage = None
+        self.outage, self._fails_alone = None, False
         self.answered_us = self._clock.now_us()
+
+    def answered_another(self) -> None:
+        """The model answered a question of another purpose."""
+        if self.outage is not None and not self._fails_alone and not self.outage.answered_others_us:
+            self.outage = msgspec.structs.replace(self.outage, answered_others_us=self._clock.now_us())
 
     def failed(self, scope: Scope, status: str, reason: str) -> None:
         """It did not, or not what was asked for."""
         self._told.failed({**whose(scope), **self._named, "status": status, "reason": reason})
         now_us, before = self._clock.now_us(), self.outage
+        self._fails_alone = self._fails_alone or bool(before and before.answered_others_us)
         failed_count, first_us = (before.failed_count, before.first_us) if before else (0, now_us)
         self.outage = ModelOutage(*self._asks, failed_count + 1, first_us, now_us, status)
 
@@ -160,9 +176,12 @@ class Questions:
             yield
             status = ResultStatus.OK.value
             asked.worked(scope)
+            for other in self._asked.values():
+                if other is not asked and other.is_of(provider, model):
+                    other.answered_another()
         except ModelFailed as failure:
-            status = failure.status.value
-            if failure.status in _MODELS_FAULT:
+            status = _NOT_ASKED if failure.not_asked else failure.status.value
+            if failure.status in _MODELS_FAULT and not failure.not_asked:
                 asked.failed(scope, status, failure.detail)
             raise
         except asyncio.CancelledError:

@@ -79,6 +79,10 @@ def _stores(info: pb.GetServerInfoResponse, who: str) -> Iterator[SelfFinding]:
             found = f"{who} has lost its {store.kind} store: {store.lost}"
             advice = "put its files back where they were, and it goes on; a restart before loses what is in its memory"
             yield SelfFinding("store", ok=False, found=found, advice=advice)
+        elif store.full:
+            found = f"{who} says that the disk of its {store.kind} store is full: writes are refused (STORE_FULL)"
+            advice = "make room on that disk; nothing has to be restarted"
+            yield SelfFinding("store", ok=False, found=found, advice=advice)
         elif not store.available:
             found = f"{who} says that its {store.kind} store did not answer last"
             advice = "mend the store; another finding or its log says why"
@@ -92,6 +96,8 @@ def _stores(info: pb.GetServerInfoResponse, who: str) -> Iterator[SelfFinding]:
 
 # One question may fail by chance. So many in a row do not.
 _IN_A_ROW = 2
+# What ends for all purposes at once. What cannot be read, or is refused, is of a purpose.
+_OF_THE_MODEL = ("failed_model", "unanswered")
 _ASK = "`sidemirror doctor --ask-models` asks each model once"
 
 
@@ -102,6 +108,9 @@ def _outages(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFinding
         count = f"the last {one.failed_count:,} questions" if fails else "the last question"
         found = f"{begin}{one.model} ({one.provider}) failed {count} for {one.purpose}: {one.status}"
         advice = f"the log's `model_failed` says why, and {_ASK}"
+        if one.HasField("answered_others_time") and one.status in _OF_THE_MODEL:
+            fails, advice = False, "the next question for this purpose shows whether it answers these, too"
+            found += "; it has answered others since"
         yield SelfFinding("model", ok=not fails, found=found, advice=advice, last_us=one.last_time.ToMicroseconds())
 
 
