@@ -208,6 +208,12 @@ def test_a_cap_that_prevents_questions_is_named() -> None:
     )  # fmt: skip
     (finding,) = checked(info(refusing_caps=[other]))
     assert finding.found.startswith(f"{AT}: the project's cap on project prevents questions of acme/shop, 1 in a row: ")
+    priceless = [pb.ModelInfo(purpose=one, model="m", price_unknown=True) for one in ("critique", "dreaming")]
+    (finding,) = checked(info(spend_caps=[half], models=priceless))
+    assert finding.found.endswith("; no price of m is known, so its answers count at the dearest known one")
+    assert finding.advice == (
+        "set model__input_usd_per_mtok and model__output_usd_per_mtok; or raise it, or wait until midnight UTC"
+    )
     none = pb.SpendCap(usd_per_day=0.0, refused_count=9, wanted_usd=0.1)
     quiet = pb.SpendCap(usd_per_day=1.0, used_usd=1.0)
     assert checked(info(spend_caps=[none, quiet])) == []

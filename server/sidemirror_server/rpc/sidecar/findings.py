@@ -154,7 +154,16 @@ def _caps(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFinding]:
             refused = f"the {owner}'s cap on {counted} prevents questions{of}, {cap.refused_count:,} in a row"
             is_small = cap.wanted_tokens > cap.tokens_per_day or cap.wanted_usd > cap.usd_per_day
             advice = "raise it: one question may cost more" if is_small else "raise it, or wait until midnight UTC"
+            if cap.wanted_usd and (names := _without_price(info, cap.purpose)):
+                parts.append(f"no price of {names} is known, so its answers count at the dearest known one")
+                advice = f"set model__input_usd_per_mtok and model__output_usd_per_mtok; or {advice}"
             yield SelfFinding("cap", ok=False, found=f"{begin}{refused}: {'; '.join(parts)}", advice=advice)
+
+
+def _without_price(info: pb.GetServerInfoResponse, purpose: str) -> str:
+    """The models without a known price, of one purpose or, without one, of all."""
+    names = [one.model for one in info.models if one.price_unknown and purpose in ("", one.purpose)]
+    return ", ".join(dict.fromkeys(names))
 
 
 def _refused(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFinding]:
