@@ -25,8 +25,8 @@ from sidemirror_server.vocabulary.clock import SystemClock
 from tests.faults.clocks import SetClock
 from tests.faults.process import Process
 from tests.faults.sidecars import running
-from tests.models.endpoint import CLAUDE, Fault
-from tests.models.talk import talk
+from tests.models.endpoint import CLAUDE, KEY, Fault
+from tests.models.talk import Talk, settings_of, talk
 from tests.operations.test_doctor import NOW_US, found, found_now
 from tests.wire.sidecar import sidecar
 
@@ -430,6 +430,27 @@ async def test_a_model_that_refuses_every_question_is_named_until_it_answers(tmp
     says = f"{CLAUDE} (anthropic) failed the last 2 questions for mid_turn_reflection: failed_model, the last one at "
     assert says in finding.found
     assert [one for one in answering.findings if one.subject == "model" and not one.ok] == []
+
+
+@pytest.mark.parametrize("fault", [None, Fault.OUT_OF_MONEY])
+async def test_a_model_that_has_just_answered_this_command_is_not_accused(fault: Fault | None, tmp_path: Path) -> None:
+    """Though no agent has asked it since. Seen to fail as the first line of `--ask-models`, above its answer."""
+
+    def asked(made: Talk) -> Examination:
+        flags = {**settings_of("openai_compatible", made.endpoint), "address": made.address}
+        flags["data_dir"] = str(tmp_path / "data")
+        return examine(flags, SystemClock(), {"SIDEMIRROR_MODEL__API_KEY": KEY}, ask_models=True)
+
+    async with talk(tmp_path, "openai_compatible") as made:
+        await made.turn("t")
+        made.endpoint.fault = Fault.OUT_OF_MONEY
+        for _ in range(2):
+            await made.reflect()
+        made.endpoint.fault = fault
+        examination = await asyncio.to_thread(asked, made)
+    (finding,) = [one for one in examination.findings if " failed the last 2 questions for " in one.found]
+    assert finding.ok == (fault is None)
+    assert finding.found.endswith("; it has answered this command since") == (fault is None)
 
 
 async def test_who_is_loud_without_any_limit_is_named(tmp_path: Path) -> None:

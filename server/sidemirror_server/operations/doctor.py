@@ -4,6 +4,7 @@ Called by `cli.py`. It changes nothing: it creates no folder, and holds ports an
 """
 
 import logging
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -38,6 +39,10 @@ _MIB = 1024 * 1024
 _POSTGRES = "Postgres"
 # With less free space a busy agent may fill the disk within an hour. Chosen here: 4 times the bound of the WAL.
 _LITTLE_ROOM_BYTES = 256 * _MIB
+# What a sidecar says of a model that fails all alike (`rpc/sidecar/findings.py`): not what cannot be read, or is refused.
+_OF_THE_MODEL = re.compile(
+    r"(?P<model>\S+) \((?P<provider>\w+)\) failed the last .* for \w+: (failed_model|unanswered)\b"
+)
 # If clocks differ by this much, a sidecar removes no records (vocabulary/store_clock.py).
 _DAY_US = 24 * 3600 * 1_000_000
 
@@ -78,7 +83,8 @@ def examine(
         findings.extend(check_entrance(loaded, clock))
         findings.extend(check_choices(loaded, clock, environment))
         if ask_models:
-            findings.extend(_models(loaded, found))
+            asked = list(_models(loaded, found))
+            findings = [_answered_now(one, asked) for one in findings] + asked
     return Examination(all(finding.ok for finding in findings), settings, tuple(findings))
 
 
@@ -108,6 +114,19 @@ def _models(settings: Settings, answered: list[AskedAddress]) -> Iterable[Findin
             unknown = f"{found}no price list has it, so the dearest known price is counted"
             yield Finding("model", ok=True, found=unknown, advice=advice)
         yield from (Finding("model", ok=True, found=f"{found}{clamped}") for clamped in check.clamped)
+
+
+def _answered_now(told: Finding, asked: list[Finding]) -> Finding:
+    """What a sidecar says of a model that failed agents, where the same model has just answered this command: then it
+    is back, and the next question of an agent says so, too. What is of a purpose stays as it is."""
+    fails = told.subject == "model" and not told.ok and _OF_THE_MODEL.search(told.found)
+    if not fails:
+        return told
+    model, provider = fails["model"], fails["provider"]
+    if not any(one.ok and one.found.startswith(f"{provider} {model} (") for one in asked):
+        return told
+    found = f"{told.found}; it has answered this command since"
+    return Finding(told.subject, ok=True, found=found, advice="the next question for this purpose shows it")
 
 
 def _unknown(name: str) -> Finding:
