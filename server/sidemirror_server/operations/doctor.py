@@ -39,7 +39,7 @@ _MIB = 1024 * 1024
 _POSTGRES = "Postgres"
 # With less free space a busy agent may fill the disk within an hour. Chosen here: 4 times the bound of the WAL.
 _LITTLE_ROOM_BYTES = 256 * _MIB
-# What a sidecar says of a model that fails all alike (`rpc/sidecar/findings.py`): not what cannot be read, or is refused.
+# What a sidecar says of a model that fails all alike (`rpc/sidecar/findings.py`): not what is refused, or no answer.
 _OF_THE_MODEL = re.compile(
     r"(?P<model>\S+) \((?P<provider>\w+)\) failed the last .* for \w+: (failed_model|unanswered)\b"
 )
