@@ -3,6 +3,7 @@ runbook. Seen to fail with `a and b > limit` in SidemirrorMemory, which could ne
 and with each part of SidemirrorModelFails left out or changed."""
 
 import asyncio
+import os
 import re
 import sys
 from pathlib import Path
@@ -51,18 +52,24 @@ def test_each_names_its_section_of_the_runbook() -> None:
     assert [rule["annotations"]["runbook_url"] for rule in rules()] == [RUNBOOK + name.lower() for name in sections]
 
 
+def from_root(path: Path) -> str:
+    """Relative to the folder that a `Process` is started in."""
+    return os.path.relpath(path / "data", ROOT)
+
+
 async def test_what_is_typed_first_outside_of_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At a sidecar that has its settings from its environment, asks for a token, and has another path. Seen to fail as
-    the page had it: `sidemirror` was looked for on the sidecar's path, and the token was left out. `usage` was
-    there without the sidecar's address."""
+    """At a sidecar that has its settings from its environment, asks for a token, has another path, and a folder that is
+    relative to its own. Seen to fail as the page had it: `sidemirror` was looked for on the sidecar's path, and the
+    token was left out. `usage` was there without the sidecar's address, and the folder was looked for in this one."""
     forms = re.findall("^xargs .*$", (ROOT / "deploy" / "alerts.md").read_text(), re.MULTILINE)
     (tmp_path / "token").write_text(EVERYWHERE)
     access = write_access(tmp_path / "access.json", [entry("platform", EVERYWHERE, ("*", "*"))])
-    settings = {"address": f"127.0.0.1:{free_port()}", "data_dir": str(tmp_path / "data"), "access_file": str(access)}
+    settings = {"address": f"127.0.0.1:{free_port()}", "data_dir": from_root(tmp_path), "access_file": str(access)}
     environment = {f"SIDEMIRROR_{name.upper()}": value for name, value in settings.items()}
     async with Process(tmp_path, settings, secrets={**environment, "PATH": "/usr/bin:/bin"}) as process:
         monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
         monkeypatch.setenv("SIDEMIRROR_TOKEN_FILE", str(tmp_path / "token"))
+        monkeypatch.chdir(tmp_path)
         told = [await asyncio.to_thread(ran, "sh", "-c", typed.replace("PID", str(process.pid))) for typed in forms]
     assert len(told) == 3
     for one in (told[0], told[2]):

@@ -11,7 +11,9 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from sidemirror.v1 import sidecar_pb2
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from tests.faults.agents import record_of
 from tests.faults.process import Process
 from tests.faults.sidecars import Stub, channel, connected
@@ -43,6 +45,14 @@ def is_sound(folder: Path) -> bool:
         return bool(connection.execute("PRAGMA integrity_check").fetchone() == ("ok",))
 
 
+async def says_full(address: str) -> bool:
+    """Whether the sidecar says it of its store: to whoever cannot look at its disk."""
+    async with channel(address) as connection:
+        asked: Any = SidecarServiceStub(connection)
+        (store,) = (await asked.GetServerInfo(sidecar_pb2.GetServerInfoRequest(), timeout=10)).stores
+        return bool(store.full)
+
+
 async def test_a_full_disk_is_a_clear_error_and_writes_resume(small_disk: Path, tmp_path: Path) -> None:
     """Seen to fail when `store_failure` does not know SQLITE_FULL."""
     ballast = small_disk / "ballast"
@@ -56,12 +66,14 @@ async def test_a_full_disk_is_a_clear_error_and_writes_resume(small_disk: Path, 
         error = await fill(stub, kept)
         assert (error.code(), reason_of(error)) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "STORE_FULL")
         assert len(kept) > 10
+        assert await says_full(process.address)
         assert await events_in(stub) == kept
         ballast.unlink()
         refused = f"e{len(kept)}"
         again = pb.TurnEvent(event_id=refused, user_message=pb.UserMessage(text="x" * 20_000))
         await stub.ReportEvents(pb.ReportEventsRequest(turn_id="t", events=[again]), timeout=60)
         assert await events_in(stub) == [*kept, refused]
+        assert not await says_full(process.address)
         assert (await record_of(stub, "t"))[0].event_count == len(kept) + 2
     assert is_sound(small_disk / "data")
     assert "Traceback" not in process.text()

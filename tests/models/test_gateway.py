@@ -155,6 +155,24 @@ async def test_the_breaker_opens_and_closes(tmp_path: Path) -> None:
         assert made.provider.breakers.waited_for.state == "closed"
 
 
+async def test_what_is_back_for_agents_is_asked_in_the_background_at_once(tmp_path: Path) -> None:
+    """Seen to fail when it rested for the rest of its half minute."""
+    dream = msgspec.structs.replace(question(), purpose=Purpose.DREAMING)
+    clock = SetClock()
+    async with desk(tmp_path, clock=clock) as made:
+        made.model.failures = [failed(usage=NOTHING) for _ in range(10)]
+        await refused(made)
+        await refused(made)
+        clock.advance(20.0)
+        for _ in range(5):
+            made.provider.breakers.background.leave(good=False)
+        clock.advance(10.0)
+        made.model.failures = []
+        await made.gateway.ask(SCOPE, question(), 10.0)
+        await made.gateway.ask(SCOPE, dream, 10.0)
+        assert made.provider.breakers.background.state == "closed"
+
+
 async def test_what_fails_in_the_background_keeps_no_agent_waiting(tmp_path: Path) -> None:
     """Seen to fail when all calls of a provider shared one breaker: the agent's call was refused."""
     dream = msgspec.structs.replace(question(), purpose=Purpose.DREAMING)

@@ -25,7 +25,7 @@ from tests.conformance.language_model import ask
 from tests.faults.clocks import SetClock
 from tests.faults.stores import Fault, Switch, put_before
 from tests.faults.waiting import until
-from tests.models.gateways import PRICE, SCOPE, Scripted, desk, question
+from tests.models.gateways import NOTHING, PRICE, SCOPE, Scripted, desk, question
 from tests.models.test_embedding import Embedder
 
 FAILED = ModelFailed(ResultStatus.FAILED_MODEL, "it is dead")
@@ -204,6 +204,65 @@ def test_what_fails_now_is_known_until_it_answers() -> None:
     assert outage.last_us - outage.first_us == 3_000_000
     talk.ask(1.0)
     assert talk.questions.outages() == ()
+
+
+def test_what_it_answers_of_others_is_known_of_what_it_failed() -> None:
+    """Until it fails this purpose beside them: then the purpose is what fails. Seen to fail without it: a model that
+    was mended stayed accused until a question of each purpose."""
+
+    def others_us() -> list[int]:
+        return [one.answered_others_us for one in talk.questions.outages()]
+
+    def answer_another(model: str = "m") -> None:
+        with talk.questions.asked(SCOPE, Purpose.DREAMING, "test", model):
+            talk.clock.advance(1.0)
+
+    talk = Talk()
+    talk.ask(1.0, FAILED)
+    answer_another("of another name")
+    assert others_us() == [0]
+    answer_another()
+    first_us = talk.clock.now_us()
+    answer_another()
+    assert others_us() == [first_us]
+    talk.ask(1.0, FAILED)
+    answer_another()
+    assert others_us() == [0]
+    talk.ask(1.0)
+    talk.ask(1.0, FAILED)
+    answer_another()
+    assert others_us() == [talk.clock.now_us()]
+
+
+async def test_what_a_resting_model_was_not_asked_is_no_failure(points: InMemoryMetricReader, tmp_path: Path) -> None:
+    """Seen to fail when all that the breaker turns away counts: 58 failures of 9 questions."""
+    again = ModelFailed(ResultStatus.FAILED_MODEL, "as told", retryable=True, retry_after_s=0.0, usage=NOTHING)
+    async with desk(tmp_path, clock=SetClock()) as on:
+        on.model.failures = [again] * 5
+        for number in range(6):
+            with pytest.raises(ModelFailed):
+                await on.gateway.ask(SCOPE, question(number), 10.0)
+        (outage,) = on.gateway.questions.outages()
+    assert len(on.model.asked) == 5
+    assert told(points) == {
+        ("mid_turn_reflection", "failed_model"): 2,
+        ("mid_turn_reflection", "skipped_resting"): 4,
+    }
+    assert outage.failed_count == 2
+
+
+async def test_what_a_resting_embedder_was_not_asked_is_no_failure(
+    points: InMemoryMetricReader, tmp_path: Path
+) -> None:
+    again = ModelFailed(ResultStatus.FAILED_MODEL, "as told", retryable=True)
+    async with desk(tmp_path) as made:
+        model = Embedder()
+        embedder = PaidEmbedder(model, Prices(model.provider, model.name, None, PRICE), 2, made.spending, made.clock)
+        model.failures = [again] * 5
+        for _ in range(8):
+            with pytest.raises(ModelFailed):
+                await embedder.embed(SCOPE, ("a",), 10.0)
+    assert told(points) == {("memory_embedding", "failed_model"): 5, ("memory_embedding", "skipped_resting"): 3}
 
 
 @pytest.mark.parametrize("answer", [None, ModelFailed(ResultStatus.FAILED_PARSE, "no JSON")])

@@ -17,7 +17,7 @@ from typing import Any
 import grpc
 import pytest
 
-from sidemirror_server.operations import address_check
+from sidemirror_server.operations import address_check, clock_check
 from sidemirror_server.operations.doctor import examine
 from sidemirror_server.operations.doctor_report import show
 from sidemirror_server.operations.finding import Examination, Finding
@@ -298,7 +298,8 @@ def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
     ]
 
 
-async def test_clocks(tmp_path: Path) -> None:
+async def test_clocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has set a wrong clock is not told to set it again. Seen to fail with the order to set it alone."""
     from sidemirror.v1 import thinking_pb2 as pb
 
     (finding,) = wrong(tmp_path, clock_us=1_000_000)
@@ -306,8 +307,18 @@ async def test_clocks(tmp_path: Path) -> None:
     async with running(tmp_path, clock=SetClock(NOW_US)) as served:
         await served.stub.StartTurn(pb.StartTurnRequest(turn_id="t"))
     assert wrong(tmp_path, clock_us=NOW_US - 5_000_000) == []
+    told = "the newest record is 60 s ahead of the clock, which says 2027-01-15 07:59:00 UTC: "
+    goes = "this sentence goes at 2027-01-15 08:00:00 UTC"
+    monkeypatch.setattr(clock_check, "is_in_step", lambda: False)
     (finding,) = wrong(tmp_path, clock_us=NOW_US - 60_000_000)
-    assert finding.found == "the newest record is 60 s ahead of the clock"
+    assert finding.found == f"{told}it was wrong when that was written, or is now"
+    assert finding.advice.startswith("hold it against `date --utc` of a machine that is right: ")
+    assert finding.advice.endswith(goes)
+    monkeypatch.setattr(clock_check, "is_in_step", lambda: True)
+    (finding,) = [one for one in found(tmp_path, clock_us=NOW_US - 60_000_000).findings if one.subject == "clock"]
+    assert finding.ok
+    kept = "something keeps it in step (NTP), so it was wrong when that was written"
+    assert finding.found == f"{told}{kept}; {goes}"
 
 
 def test_what_has_to_be_changed_comes_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -156,11 +156,13 @@ def test_what_serve_would_refuse(flags: dict[str, str], named: str, tmp_path: Pa
 async def test_a_server_that_speaks_tls_and_asks_for_a_token(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Asked without its authorities, without a token, and with both. Seen to fail when it says `ok` and "Nothing to
-    change." without a token."""
+    """Asked without its authorities, without a token, with another one, and with both. Seen to fail when it says `ok`
+    and "Nothing to change." without a token, and that it asks for another one where none was given."""
     made = Certificates(tmp_path / "tls", "127.0.0.1")
     token = tmp_path / "token"
     token.write_text(f"{ACME}\n")
+    other = tmp_path / "other"
+    other.write_text(f"{ACME[::-1]}\n")
     access = write_access(tmp_path / "access.json", [entry("all", ACME, ("*", "*"))])
     settings = {**made.settings(), "access_file": str(access)}
 
@@ -180,6 +182,9 @@ async def test_a_server_that_speaks_tls_and_asks_for_a_token(
         assert lines[0].startswith(f"??   address: {address} is served by ")
         verdict = lines.index("Nothing to change in what was asked.")
         assert lines[verdict + 1].startswith("Not asked: models, caps, traffic, refused callers, stores")
+        refused = await asyncio.to_thread(told_of_address, address)
+        assert refused == f"{address} is served by a sidemirror that asks for a token, and none was given"
+        monkeypatch.setenv("SIDEMIRROR_TOKEN_FILE", str(other))
         refused = await asyncio.to_thread(told_of_address, address)
         assert refused == f"{address} is served by a sidemirror that asks for another token"
         monkeypatch.setenv("SIDEMIRROR_TOKEN_FILE", str(token))

@@ -25,8 +25,8 @@ from sidemirror_server.vocabulary.clock import SystemClock
 from tests.faults.clocks import SetClock
 from tests.faults.process import Process
 from tests.faults.sidecars import running
-from tests.models.endpoint import CLAUDE, Fault
-from tests.models.talk import talk
+from tests.models.endpoint import CLAUDE, KEY, Fault
+from tests.models.talk import Talk, settings_of, talk
 from tests.operations.test_doctor import NOW_US, found, found_now
 from tests.wire.sidecar import sidecar
 
@@ -148,6 +148,26 @@ def test_a_model_that_fails_now_is_named() -> None:
     assert (chance.ok, chance.found) == (True, f"{AT}: m (anthropic) failed the last question for dreaming: refused")
 
 
+@pytest.mark.parametrize(("status", "is_well"), [("failed_model", True), ("unanswered", True), ("failed_parse", False)])
+def test_a_model_that_answers_others_again_is_not_accused(status: str, is_well: bool) -> None:
+    """What cannot be read is of a purpose. Seen to fail for half a minute after a model was mended."""
+    mended = pb.ModelOutage(purpose="goal_reflection", provider="p", model="m", failed_count=9, status=status)
+    mended.answered_others_time.FromMicroseconds(NOW_US)
+    (finding,) = checked(info(model_outages=[mended]))
+    assert finding.ok == is_well
+    told = f"{AT}: m (p) failed the last 9 questions for goal_reflection: {status}"
+    assert finding.found == (f"{told}; it has answered others since" if is_well else told)
+
+
+def test_a_full_disk_is_named() -> None:
+    """The sidecar knows it, also where nobody else can look. Seen to fail with "did not answer last"."""
+    (finding,) = checked(info(stores=[pb.StoreInfo(kind="sqlite", full=True)]))
+    assert not finding.ok
+    assert finding.found == (
+        f"the sidecar at {AT} says that the disk of its sqlite store is full: writes are refused (STORE_FULL)"
+    )
+
+
 def test_who_sends_most_is_named() -> None:
     loud = pb.Sender(token="agent-d", tenant_id="acme", project_id="shop", sent_count=9_000)
     quiet = pb.Sender(tenant_id="acme", project_id="blog", sent_count=10)
@@ -188,6 +208,12 @@ def test_a_cap_that_prevents_questions_is_named() -> None:
     )  # fmt: skip
     (finding,) = checked(info(refusing_caps=[other]))
     assert finding.found.startswith(f"{AT}: the project's cap on project prevents questions of acme/shop, 1 in a row: ")
+    priceless = [pb.ModelInfo(purpose=one, model="m", price_unknown=True) for one in ("critique", "dreaming")]
+    (finding,) = checked(info(spend_caps=[half], models=priceless))
+    assert finding.found.endswith("; no price of m is known, so its answers count at the dearest known one")
+    assert finding.advice == (
+        "set model__input_usd_per_mtok and model__output_usd_per_mtok; or raise it, or wait until midnight UTC"
+    )
     none = pb.SpendCap(usd_per_day=0.0, refused_count=9, wanted_usd=0.1)
     quiet = pb.SpendCap(usd_per_day=1.0, used_usd=1.0)
     assert checked(info(spend_caps=[none, quiet])) == []
@@ -242,7 +268,8 @@ def test_the_cause_is_before_the_symptom(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_the_folder_of_a_forwarded_sidecar_is_not_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the address is named, as on another machine. Seen to fail as one to change."""
+    """Only the address is named, as on another machine. Seen to fail as one to change, and with an `ok` for the room on
+    the caller's own disk."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there").mkdir()
     with sidecar(tmp_path / "there", settings={}) as server:
@@ -250,12 +277,33 @@ def test_the_folder_of_a_forwarded_sidecar_is_not_meant(tmp_path: Path, monkeypa
         asked = examine({"address": at}, SystemClock(), {})
         named = examine({"address": at, "data_dir": str(tmp_path / "data")}, SystemClock(), {})
     assert [one for one in asked.findings if not one.ok] == []
-    assert any("keeps its records in another folder" in one.found for one in asked.findings)
+    (store,) = [one for one in asked.findings if one.subject == "store"]
+    assert store.found == f"the records of the sidecar at {at} are not in {tmp_path / 'sidemirror-data'}"
+    assert store.not_asked == "the sidecar's folder and its disk"
     (clock,) = [one for one in asked.findings if one.subject == "clock"]
     assert f", and by that of the sidecar at {at} to 5 s" in clock.found, "which is another machine's"
     assert not clock.not_asked
     (finding,) = [one for one in named.findings if not one.ok]
     assert "keeps its records in another folder" in finding.found
+    assert not any(" MiB are free for " in one.found for one in named.findings)
+
+
+def test_a_relative_folder_is_not_looked_for_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default is relative. Seen to fail from another folder than the sidecar's: as a folder to change, and with an
+    `ok` for the room on another disk."""
+    (tmp_path / "there").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with sidecar(tmp_path / "there", settings={}) as server:
+        at = f"127.0.0.1:{server.port}"
+        elsewhere = examine({}, SystemClock(), {"SIDEMIRROR_ADDRESS": at})
+        monkeypatch.chdir(tmp_path / "there")
+        beside = examine({}, SystemClock(), {"SIDEMIRROR_ADDRESS": at, "SIDEMIRROR_DATA_DIR": "data"})
+    assert elsewhere.ok
+    (store,) = [one for one in elsewhere.findings if one.subject == "store"]
+    folder = tmp_path / "sidemirror-data"
+    assert store.found == f"data_dir is relative, and {folder} is not the folder of the sidecar at {at}"
+    assert store.not_asked == "the sidecar's folder and its disk"
+    assert any(" MiB are free for " in one.found for one in beside.findings)
 
 
 def test_a_disk_that_stalls_is_named() -> None:
@@ -382,6 +430,27 @@ async def test_a_model_that_refuses_every_question_is_named_until_it_answers(tmp
     says = f"{CLAUDE} (anthropic) failed the last 2 questions for mid_turn_reflection: failed_model, the last one at "
     assert says in finding.found
     assert [one for one in answering.findings if one.subject == "model" and not one.ok] == []
+
+
+@pytest.mark.parametrize("fault", [None, Fault.OUT_OF_MONEY])
+async def test_a_model_that_has_just_answered_this_command_is_not_accused(fault: Fault | None, tmp_path: Path) -> None:
+    """Though no agent has asked it since. Seen to fail as the first line of `--ask-models`, above its answer."""
+
+    def asked(made: Talk) -> Examination:
+        flags = {**settings_of("openai_compatible", made.endpoint), "address": made.address}
+        flags["data_dir"] = str(tmp_path / "data")
+        return examine(flags, SystemClock(), {"SIDEMIRROR_MODEL__API_KEY": KEY}, ask_models=True)
+
+    async with talk(tmp_path, "openai_compatible") as made:
+        await made.turn("t")
+        made.endpoint.fault = Fault.OUT_OF_MONEY
+        for _ in range(2):
+            await made.reflect()
+        made.endpoint.fault = fault
+        examination = await asyncio.to_thread(asked, made)
+    (finding,) = [one for one in examination.findings if " failed the last 2 questions for " in one.found]
+    assert finding.ok == (fault is None)
+    assert finding.found.endswith("; it has answered this command since") == (fault is None)
 
 
 async def test_who_is_loud_without_any_limit_is_named(tmp_path: Path) -> None:

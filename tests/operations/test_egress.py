@@ -91,6 +91,8 @@ OTHERS = {
                 "memory",
                 "memory_recoveries",
                 "not_shown",
+                "turn_lessons",
+                "turned_off",
                 "shown_texts",
                 "turn_entries",
                 "turn_ids",

@@ -210,6 +210,23 @@ async def test_an_agent_that_is_held_back_is_named(caplog: pytest.LogCaptureFixt
     assert account.told().held_back == ()
 
 
+async def test_an_agent_whose_load_ends_within_the_minute_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    """Where waits of messages side by side add up to minutes; a burst of a few seconds is not. Seen to fail when the
+    log waits for a minute, after which no message came: of two agents that doctor named it had one."""
+    caplog.set_level("INFO")
+    clock = SetClock()
+    share = Shares(AgentLimits(agent_bytes_per_second=1_000_000), clock, Traffic(clock)).of(TOKEN)
+    assert share is not None
+    for _ in range(5):
+        share._waited(60.0, "S/M")
+        clock.advance(5.0)
+    assert caplog.records == []
+    clock.advance(5.0)
+    share._waited(12.0, "S/M")
+    (line,) = [vars(one) for one in caplog.records]
+    assert (line["message"], line["waited_s"], line["seconds"]) == ("agent_held_back", 312.0, 30.0)
+
+
 def test_agents_that_wait_for_a_moment_are_not_held_back() -> None:
     """Two hundred of them, whose waits together are longer than one agent's that is. Seen to fail when waits are summed
     over agents, and when those of long ago count."""

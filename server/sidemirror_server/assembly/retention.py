@@ -52,6 +52,7 @@ class KeptFor:
         self._clock = stores.clock
         self._prune_at_s = stores.clock.monotonic_s()
         self._told = ""
+        self._stopped_s = 0.0
 
     async def forget(self) -> bool:
         """Removes one batch of each kind of old record; whether there were any. Raises the stores' errors."""
@@ -81,11 +82,12 @@ class KeptFor:
         """Whether the store's clock is in doubt; logs each change."""
         doubt = self._clock.doubt
         if bool(doubt) != bool(self._told):
-            _log.log(
-                logging.ERROR if doubt else logging.INFO,
-                "retention_stopped" if doubt else "retention_goes_on",
-                extra={"reason": doubt},
-            )
+            now_s = self._clock.monotonic_s()
+            if doubt:
+                self._stopped_s = now_s
+                _log.error("retention_stopped", extra={"reason": doubt})
+            else:
+                _log.info("retention_goes_on", extra={"lasted_s": round(now_s - self._stopped_s, 1)})
         self._told = doubt
         return bool(doubt)
 

@@ -163,6 +163,7 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
             StoreFacts(
                 *("sqlite", "everything", lambda: database.lost() or durability, database.answers, database.lost),
                 database.slowest_commit_s,
+                database.is_full,
             ),
         ),
         is_shared=False,

@@ -47,7 +47,12 @@ def after_all(failure: ModelFailed, attempts: int, took: list[Usage], prices: Pr
     detail = failure.detail if attempts == 1 else f"{failure.detail} (after {attempts} attempts)"
     usage = total(took, prices) if took else None
     return ModelFailed(
-        failure.status, detail, retryable=failure.retryable, retry_after_s=failure.retry_after_s, usage=usage
+        failure.status,
+        detail,
+        retryable=failure.retryable,
+        retry_after_s=failure.retry_after_s,
+        usage=usage,
+        not_asked=failure.not_asked and attempts == 1,
     )
 
 

@@ -3,6 +3,8 @@
 Written here, because no maintained library was found (decision 023).
 """
 
+from collections.abc import Callable
+
 from sidemirror_server.vocabulary.clock import Clock
 
 # Chosen here: more than one question's three attempts, so that a single question does not stop all others.
@@ -14,8 +16,16 @@ REST_S = 30.0
 class Breaker:
     """Counts failures in a row. Closed: all calls pass. Open: none pass for `rest_s`. Half open: one call decides."""
 
-    def __init__(self, clock: Clock, failures: int = FAILURES, rest_s: float = REST_S) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        failures: int = FAILURES,
+        rest_s: float = REST_S,
+        recovered: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`recovered`: called when it closes again."""
         self._clock = clock
+        self._recovered = recovered
         self._most = failures
         self._rest_s = rest_s
         self._failed = 0
@@ -52,13 +62,19 @@ class Breaker:
         `why`: the reason of a failure, for people."""
         self._probing = False
         if good:
-            self._failed = 0
-            self._opens_at_s = None
+            was_open, self._failed, self._opens_at_s = self._opens_at_s is not None, 0, None
+            if was_open:
+                self._recovered()
         elif good is False:
             self._failed += 1
             self._why = why
             if self._failed >= self._most:
                 self._opens_at_s = self._clock.monotonic_s() + self._rest_s
+
+    def rest_no_more(self) -> None:
+        """If it is open, the next call is the test."""
+        if self._opens_at_s is not None:
+            self._opens_at_s = self._clock.monotonic_s()
 
 
 class Breakers:
@@ -66,8 +82,9 @@ class Breakers:
     for. One project's data may make its background work fail for hours (decision 023)."""
 
     def __init__(self, clock: Clock) -> None:
-        self.waited_for = Breaker(clock)
         self.background = Breaker(clock)
+        # What is back for agents is most likely back for the background, which else would wait for the end of its rest.
+        self.waited_for = Breaker(clock, recovered=self.background.rest_no_more)
 
     def of(self, *, background: bool) -> Breaker:
         """The breaker that a call has to pass. While the agents' breaker is open, it stops background calls too."""

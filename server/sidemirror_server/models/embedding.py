@@ -94,7 +94,8 @@ class PaidEmbedder:
     async def _guarded(self, scope: Scope, texts: tuple[str, ...], deadline_s: float, breaker: Breaker) -> Embeddings:
         wait_s = breaker.enter()
         if wait_s is not None:
-            raise ModelFailed(ResultStatus.FAILED_MODEL, breaker.in_words(self._embedder.name, wait_s))
+            why = breaker.in_words(self._embedder.name, wait_s)
+            raise ModelFailed(ResultStatus.FAILED_MODEL, why, not_asked=True)
         good: bool | None = None
         why = ""
         try:

@@ -244,7 +244,8 @@ class Gateway:
         breaker = provider.breakers.of(background=call.ask.purpose in BACKGROUND)
         wait_s = breaker.enter()
         if wait_s is not None:
-            raise ModelFailed(ResultStatus.FAILED_MODEL, breaker.in_words(provider.model.name, wait_s))
+            why = breaker.in_words(provider.model.name, wait_s)
+            raise ModelFailed(ResultStatus.FAILED_MODEL, why, not_asked=True)
         good: bool | None = None
         why, given_s = "", self._left_s(call)
         try:

@@ -36,6 +36,8 @@ _FINISHED = {
 _SCOPES = 1_000
 # How a question ends whose caller hangs up: while the model answers others, and while it answers nobody.
 _CANCELLED, UNANSWERED = "cancelled", "unanswered"
+# How a question ends that was not sent, since the model had failed others: no failure of its own.
+_NOT_ASKED = "skipped_resting"
 
 
 class ModelCall:
@@ -99,7 +101,9 @@ _MODELS_FAULT = _ANSWERS | {ResultStatus.FAILED_MODEL}
 
 class ModelOutage(msgspec.Struct, frozen=True):
     """Questions of one purpose that a model failed one after the other, since it answered last. `status`: how the last
-    one ended: `failed_model`, `failed_parse`, `truncated`, `refused` or `unanswered`."""
+    one ended: `failed_model`, `failed_parse`, `truncated`, `refused` or `unanswered`. `answered_others_us`: when the
+    model answered another purpose after that; 0 before, and once this purpose has failed beside others that were
+    answered."""
 
     purpose: Purpose
     provider: str
@@ -108,6 +112,7 @@ class ModelOutage(msgspec.Struct, frozen=True):
     first_us: int
     last_us: int
     status: str
+    answered_others_us: int = 0
 
 
 def _together(outages: Iterator[ModelOutage]) -> ModelOutage | None:
@@ -133,10 +138,18 @@ class _Asked:
         self._outages: dict[Scope, ModelOutage] = {}
         # When it answered last.
         self._answered_us: dict[Scope, int] = {}
+        # When it answered another purpose since it failed this one; and whether it has failed this one again after that.
+        self._others_us: dict[Scope, int] = {}
+        self._fails_alone = False
+
+    def is_of(self, provider: str, model: str) -> bool:
+        return self._asks[1:] == (provider, model)
 
     def outage(self, is_told: Callable[[Scope], bool]) -> ModelOutage | None:
         """The questions of these scopes that it failed since it answered last."""
-        return _together(one for scope, one in self._outages.items() if is_told(scope))
+        found = _together(one for scope, one in self._outages.items() if is_told(scope))
+        others_us = min((at_us for scope, at_us in self._others_us.items() if is_told(scope)), default=0)
+        return found and msgspec.structs.replace(found, answered_others_us=others_us)
 
     def answered_us(self, is_told: Callable[[Scope], bool]) -> int:
         """When it answered one of these scopes last; 0 before."""
@@ -146,11 +159,20 @@ class _Asked:
         """It answered."""
         self._told.worked({**whose(scope), **self._named})
         self._outages.clear()
+        self._others_us.clear()
+        self._fails_alone = False
         _remember(self._answered_us, scope, self._clock.now_us())
+
+    def answered_another(self, scope: Scope) -> None:
+        """The model answered a question of another purpose."""
+        if self._outages and not self._fails_alone and scope not in self._others_us:
+            _remember(self._others_us, scope, self._clock.now_us())
 
     def failed(self, scope: Scope, status: str, reason: str) -> None:
         """It did not, or not what was asked for."""
         self._told.failed({**whose(scope), **self._named, "status": status, "reason": reason})
+        self._fails_alone = self._fails_alone or bool(self._others_us)
+        self._others_us.clear()
         now_us, before = self._clock.now_us(), self._outages.get(scope)
         failed_count, first_us = (before.failed_count, before.first_us) if before else (0, now_us)
         _remember(self._outages, scope, ModelOutage(*self._asks, failed_count + 1, first_us, now_us, status))
@@ -196,9 +218,12 @@ class Questions:
             yield
             status = ResultStatus.OK.value
             asked.worked(scope)
+            for other in self._asked.values():
+                if other is not asked and other.is_of(provider, model):
+                    other.answered_another(scope)
         except ModelFailed as failure:
-            status = failure.status.value
-            if failure.status in _MODELS_FAULT:
+            status = _NOT_ASKED if failure.not_asked else failure.status.value
+            if failure.status in _MODELS_FAULT and not failure.not_asked:
                 asked.failed(scope, status, failure.detail)
             raise
         except asyncio.CancelledError:

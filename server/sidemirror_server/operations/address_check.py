@@ -205,7 +205,8 @@ def _refused(address: str, settings: Settings, error: grpc.RpcError) -> AddressA
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return _silent(f"{address}: something listens, and did not answer in {sum(_ANSWERS_S):g} s ({code.name})")
     if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
-        found = f"{address} is served by a sidemirror that asks for another token"
+        token = "another token" if as_client().token else "a token, and none was given"
+        found = f"{address} is served by a sidemirror that asks for {token}"
         not_asked = f"{_NOT_ASKED} (it takes a token)"
         return AddressAnswer(_SUBJECT, ok=True, found=found, advice=_ASK_WITH, not_asked=not_asked, served=True)
     spoke_tls, speaks_tls = bool(as_client().ca), bool(settings.tls.key_file)

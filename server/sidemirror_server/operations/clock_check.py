@@ -21,11 +21,9 @@ def check_clock(newest_us: int, now_us: int, held_against: str = "") -> Finding:
     clock has the same time, such as "the database's"; empty if no other was asked."""
     if now_us < _EARLIEST_US:
         return Finding(SUBJECT, ok=False, found="the clock is before 2026", advice="set the machine's clock")
-    ahead_us = newest_us - now_us
-    if ahead_us > AHEAD_US:
-        found = f"the newest record is {ahead_us / 1e6:,.0f} s ahead of the clock"
-        return Finding(SUBJECT, ok=False, found=found, advice="set the machine's clock, and keep it in step")
     found, is_kept = f"it is {second(now_us)} by this machine's clock", is_in_step()
+    if newest_us - now_us > AHEAD_US:
+        return _is_behind_a_record(newest_us, now_us, is_kept=is_kept)
     if held_against:
         unkept = "; nothing keeps it in step (NTP)" if is_kept is False else ""
         return Finding(SUBJECT, ok=True, found=f"{found}, and by {held_against} to {AHEAD_US // 1_000_000} s{unkept}")
@@ -39,6 +37,21 @@ def check_clock(newest_us: int, now_us: int, held_against: str = "") -> Finding:
         )
     says = "which something keeps in step (NTP)" if is_kept else "and no other clock was asked"
     return Finding(SUBJECT, ok=True, found=f"{found}, {says}")
+
+
+def _is_behind_a_record(newest_us: int, now_us: int, *, is_kept: bool | None) -> Finding:
+    """One of two clocks is wrong: the one of then, or the one of now. Once somebody has set it, the record stays."""
+    ahead = f"the newest record is {(newest_us - now_us) / 1e6:,.0f} s ahead of the clock, which says {second(now_us)}"
+    goes = f"this sentence goes at {second(newest_us)}"
+    if is_kept:
+        was = "something keeps it in step (NTP), so it was wrong when that was written"
+        return Finding(SUBJECT, ok=True, found=f"{ahead}: {was}; {goes}")
+    advice = (
+        "hold it against `date --utc` of a machine that is right: if they differ, set the machine's clock, and keep it "
+        f"in step; if not, nothing is to be done, and {goes}"
+    )
+    found = f"{ahead}: it was wrong when that was written, or is now"
+    return Finding(SUBJECT, ok=False, found=found, advice=advice)
 
 
 def is_in_step() -> bool | None:

@@ -4,7 +4,9 @@ Called by `cli.py`. It changes nothing: it creates no folder, and holds ports an
 """
 
 import logging
+import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import msgspec
 
@@ -37,6 +39,10 @@ _MIB = 1024 * 1024
 _POSTGRES = "Postgres"
 # With less free space a busy agent may fill the disk within an hour. Chosen here: 4 times the bound of the WAL.
 _LITTLE_ROOM_BYTES = 256 * _MIB
+# What a sidecar says of a model that fails all alike (`rpc/sidecar/findings.py`): not what is refused, or no answer.
+_OF_THE_MODEL = re.compile(
+    r"(?P<model>\S+) \((?P<provider>\w+)\) failed the last .* for \w+: (failed_model|unanswered)\b"
+)
 # If clocks differ by this much, a sidecar removes no records (vocabulary/store_clock.py).
 _DAY_US = 24 * 3600 * 1_000_000
 
@@ -77,7 +83,8 @@ def examine(
         findings.extend(check_entrance(loaded, clock))
         findings.extend(check_choices(loaded, clock, environment))
         if ask_models:
-            findings.extend(_models(loaded, found))
+            asked = list(_models(loaded, found))
+            findings = [_answered_now(one, asked) for one in findings] + asked
     return Examination(all(finding.ok for finding in findings), settings, tuple(findings))
 
 
@@ -107,6 +114,19 @@ def _models(settings: Settings, answered: list[AskedAddress]) -> Iterable[Findin
             unknown = f"{found}no price list has it, so the dearest known price is counted"
             yield Finding("model", ok=True, found=unknown, advice=advice)
         yield from (Finding("model", ok=True, found=f"{found}{clamped}") for clamped in check.clamped)
+
+
+def _answered_now(told: Finding, asked: list[Finding]) -> Finding:
+    """What a sidecar says of a model that failed agents, where the same model has just answered this command: then it
+    is back, and the next question of an agent says so, too. What is of a purpose stays as it is."""
+    fails = told.subject == "model" and not told.ok and _OF_THE_MODEL.search(told.found)
+    if not fails:
+        return told
+    model, provider = fails["model"], fails["provider"]
+    if not any(one.ok and one.found.startswith(f"{provider} {model} (") for one in asked):
+        return told
+    found = f"{told.found}; it has answered this command since"
+    return Finding(told.subject, ok=True, found=found, advice="the next question for this purpose shows it")
 
 
 def _unknown(name: str) -> Finding:
@@ -230,6 +250,12 @@ def cause_and_remedy(problem: str) -> tuple[str, str]:
 def _embedded(settings: Settings, clock: Clock, found: list[AskedAddress], *, means_folder: bool) -> Iterable[Finding]:
     """Findings about the embedded store, the addresses and the clock."""
     store = examine_store(settings)
+    where = _folder_elsewhere(settings, store.folder, store.held_by, found, means_folder=means_folder)
+    if where is not None:
+        yield where
+        yield from (at.state for at in found)
+        yield check_clock(0, clock.now_us(), _another_clock(found, means_folder=means_folder))
+        return
     yield from (Finding("store", ok=False, found=problem, advice=_store_advice(problem)) for problem in store.problems)
     size = f"{store.size_bytes / _MIB:.1f} MiB" if store.exists else "not made yet"
     applied, known = store.schema
@@ -238,12 +264,8 @@ def _embedded(settings: Settings, clock: Clock, found: list[AskedAddress], *, me
         ok=True,
         found=f"{store.folder} on {store.file_system or 'an unknown file system'}: {size}, schema {applied} of {known}",
     )
-    free = f"{store.free_bytes / _MIB:,.0f} MiB are free for {store.folder}"
-    if store.free_bytes < _LITTLE_ROOM_BYTES:
-        wanted = f"{_LITTLE_ROOM_BYTES // _MIB} MiB are wanted"
-        yield Finding("store", ok=False, found=f"{free}, {wanted}", advice="make room, or choose another data_dir")
-    else:
-        yield Finding("store", ok=True, found=free)
+    if store.exists or not any(at.state.served for at in found):  # else the sidecar there writes elsewhere
+        yield _room(store.folder, store.free_bytes)
     if store.write_s is not None and store.is_slow:
         found_slow = f"the disk takes {store.write_s * 1000:,.0f} ms to keep 4 KiB"
         advice = "see what else writes to it (iostat -x), and whether it is a network disk; or choose another data_dir"
@@ -256,10 +278,43 @@ def _embedded(settings: Settings, clock: Clock, found: list[AskedAddress], *, me
         yield Finding("store", ok=True, found=told, advice="chmod o-w that folder, or choose another data_dir")
     yield from (at.state for at in found)
     if not any(told.lost for at in found if at.info for told in at.info.stores):  # else that is said already
-        yield _holder(store.held_by, found, listens(store.held_by, settings), means_folder=means_folder)
-    # That of this machine's own sidecar is no other clock. One that differs is told by what the sidecar says of itself.
+        yield _holder(store.held_by, found, listens(store.held_by, settings))
+    yield check_clock(store.newest_us, clock.now_us(), _another_clock(found, means_folder=means_folder))
+
+
+def _another_clock(found: list[AskedAddress], *, means_folder: bool) -> str:
+    """Whose clock this machine's was held against. That of this machine's own sidecar is no other clock. One that
+    differs is told by what the sidecar says of itself."""
     others = [] if means_folder else [at.address for at in found if at.info and at.info.HasField("server_time")]
-    yield check_clock(store.newest_us, clock.now_us(), f"that of the sidecar at {others[0]}" if others else "")
+    return f"that of the sidecar at {others[0]}" if others else ""
+
+
+def _folder_elsewhere(
+    settings: Settings, folder: Path, held_by: str, found: list[AskedAddress], *, means_folder: bool
+) -> Finding | None:
+    """That the folder is not the one of the sidecar at the address, where these settings did not say that it is: then
+    nothing of it, such as its room, says anything about that sidecar. None if it may be."""
+    served = [at for at in found if at.state.served]
+    is_its = held_by and (means_folder or listens(held_by, settings) is not False)
+    if not served or is_its or any(told.lost for at in served if at.info for told in at.info.stores):
+        return None
+    if not means_folder:
+        told = f"the records of the sidecar at {served[0].address} are not in {folder}"
+        advice = "for its folder and its disk ask there: in its pod, or by its environment (deploy/alerts.md, First)"
+    elif not settings.data_dir.is_absolute():
+        told = f"data_dir is relative, and {folder} is not the folder of the sidecar at {served[0].address}"
+        advice = "run this in the folder that it was started in: with `env -C /proc/PID/cwd` before it"
+    else:
+        return None
+    return Finding("store", ok=True, found=told, advice=advice, not_asked="the sidecar's folder and its disk")
+
+
+def _room(folder: Path, free_bytes: int) -> Finding:
+    free = f"{free_bytes / _MIB:,.0f} MiB are free for {folder}"
+    if free_bytes >= _LITTLE_ROOM_BYTES:
+        return Finding("store", ok=True, found=free)
+    wanted = f"{_LITTLE_ROOM_BYTES // _MIB} MiB are wanted"
+    return Finding("store", ok=False, found=f"{free}, {wanted}", advice="make room, or choose another data_dir")
 
 
 def _store_advice(problem: str) -> str:
@@ -278,9 +333,9 @@ def _store_advice(problem: str) -> str:
     return "choose another data_dir"
 
 
-def _holder(held_by: str, found: list[AskedAddress], its_address: bool | None, *, means_folder: bool) -> Finding:
-    """Compares the process that locks the folder with the sidecar at the address. `its_address`: whether that process
-    listens there; None if unknown. `means_folder`: whether they should be the same."""
+def _holder(held_by: str, found: list[AskedAddress], its_address: bool | None) -> Finding:
+    """Compares the process that locks the folder with the sidecar at the address, which should be the same.
+    `its_address`: whether that process listens there; None if unknown."""
     served = [at.state.served for at in found]
     if held_by and any(at.state.is_silent for at in found) and its_address is not False:
         who = "is what listens there" if its_address else "is most likely what listens there"
@@ -303,9 +358,9 @@ def _holder(held_by: str, found: list[AskedAddress], its_address: bool | None, *
     if any(served) and not held_by:
         return Finding(
             "store",
-            ok=not means_folder,
+            ok=False,
             found="a sidemirror answers at the address, and it keeps its records in another folder",
-            advice="choose another address, or that server's data_dir; over a forwarded port it is as it should be; if "
-            "this folder was moved or replaced while it served (`store_files_lost` in its log), put it back",
+            advice="choose another address, or that server's data_dir; if this folder was moved or replaced while it "
+            "served (`store_files_lost` in its log), put it back",
         )
     return Finding("store", ok=True, found=f"process {held_by} has the folder" if held_by else "nobody has the folder")

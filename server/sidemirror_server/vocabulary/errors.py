@@ -143,16 +143,19 @@ class ModelFailed(SidemirrorError):
         retryable: bool = False,
         retry_after_s: float | None = None,
         usage: Usage | None = None,
+        not_asked: bool = False,
     ) -> None:
         """`status`: any but OK; `detail`: for people, such as the cap or the provider's message; no prompt and no
         secret.
 
         `retryable`: a retry may succeed, after `retry_after_s` seconds if the provider says so. `usage`: what the
         failed call used. Zeros mean that it certainly used nothing; None means that it may have used tokens.
+        `not_asked`: the question was not sent, since the model had failed before.
         """
         self.status, self.detail = status, detail
         self.retryable, self.retry_after_s = retryable, retry_after_s
         self.usage = usage
+        self.not_asked = not_asked
         super().__init__(status=status.value, detail=detail)
 
     @property

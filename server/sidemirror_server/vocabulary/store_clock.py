@@ -39,6 +39,8 @@ class StoreClock:
         self._ahead_us = 0
         self._followed_ahead_us = 0
         self._told_us = 0
+        # On the monotonic clock; None while they agree.
+        self._differs_since_s: float | None = None
 
     def now_us(self) -> int:
         """Microseconds since 1970-01-01T00:00:00Z, by the store's clock."""
@@ -72,9 +74,19 @@ class StoreClock:
             self._followed_ahead_us = self._ahead_us
         self._last = (theirs_us if is_followed else self._since(self._last, at_s), at_s)
         if abs(self._ahead_us - self._told_us) >= _TOLD_US:
-            self._told_us = self._ahead_us
-            level = logging.WARNING if abs(self._ahead_us) >= _TOLD_US else logging.INFO
-            _log.log(level, "clock_differs_from_database", extra={"ahead_s": round(self._ahead_us / 1e6, 1)})
+            self._tell(answered_s)
+
+    def _tell(self, now_s: float) -> None:
+        """Logs that the two clocks differ by something else than before, and when they do not any more."""
+        self._told_us = self._ahead_us
+        ahead = {"ahead_s": round(self._ahead_us / 1e6, 1)}
+        if abs(self._ahead_us) >= _TOLD_US:
+            self._differs_since_s = now_s if self._differs_since_s is None else self._differs_since_s
+            _log.warning("clock_differs_from_database", extra=ahead)
+        elif self._differs_since_s is not None:
+            lasted_s = round(now_s - self._differs_since_s, 1)
+            self._differs_since_s = None
+            _log.info("clock_agrees_with_database", extra={**ahead, "lasted_s": lasted_s})
 
     @property
     def is_measured(self) -> bool:

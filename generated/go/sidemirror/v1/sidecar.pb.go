@@ -1256,6 +1256,8 @@ type StoreInfo struct {
 	// The longest commit of the last minute, where the sidecar's embedded store is slow (`disk_slow` in its log). Absent
 	// while it is not, and for other stores.
 	SlowestCommit *durationpb.Duration `protobuf:"bytes,6,opt,name=slowest_commit,json=slowestCommit,proto3" json:"slowest_commit,omitempty"`
+	// Whether its last writes failed because its disk is full. Known of the sidecar's embedded store alone.
+	Full          bool `protobuf:"varint,7,opt,name=full,proto3" json:"full,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1330,6 +1332,13 @@ func (x *StoreInfo) GetSlowestCommit() *durationpb.Duration {
 		return x.SlowestCommit
 	}
 	return nil
+}
+
+func (x *StoreInfo) GetFull() bool {
+	if x != nil {
+		return x.Full
+	}
+	return false
 }
 
 // The difference between this machine's clock and the store's. Sidecars that share a store use its clock.
@@ -1482,7 +1491,8 @@ func (x *ModelInfo) GetLastAnswerTime() *timestamppb.Timestamp {
 	return nil
 }
 
-// Questions of one purpose that a model failed since it answered anybody last, of those that the token is good for.
+// Questions of one purpose that a model failed since it answered anybody last, of those that the token is good for. Those
+// that it was not asked, because it had failed before, are not counted.
 type ModelOutage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The purpose, such as `mid_turn_reflection`; `memory_embedding` too.
@@ -1499,9 +1509,12 @@ type ModelOutage struct {
 	LastTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=last_time,json=lastTime,proto3" json:"last_time,omitempty"`
 	// How the last one ended: `failed_model`, `failed_parse`, `truncated` or `refused`; `unanswered` where callers hung up
 	// before a time limit.
-	Status        string `protobuf:"bytes,7,opt,name=status,proto3" json:"status,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Status string `protobuf:"bytes,7,opt,name=status,proto3" json:"status,omitempty"`
+	// When the model answered a question of another purpose after that. Absent before, and where this purpose has failed
+	// again since another was answered.
+	AnsweredOthersTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=answered_others_time,json=answeredOthersTime,proto3" json:"answered_others_time,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *ModelOutage) Reset() {
@@ -1581,6 +1594,13 @@ func (x *ModelOutage) GetStatus() string {
 		return x.Status
 	}
 	return ""
+}
+
+func (x *ModelOutage) GetAnsweredOthersTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AnsweredOthersTime
+	}
+	return nil
 }
 
 // The embedding model by which memories are found, and how much it counts in one project. This is measured in the
@@ -3116,7 +3136,7 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\x06reason\x18\a \x01(\tR\x06reason\"B\n" +
 	"\aBacklog\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12#\n" +
-	"\rwaiting_count\x18\x02 \x01(\x05R\fwaitingCount\"\xc9\x01\n" +
+	"\rwaiting_count\x18\x02 \x01(\x05R\fwaitingCount\"\xdd\x01\n" +
 	"\tStoreInfo\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05holds\x18\x02 \x01(\tR\x05holds\x12\x1e\n" +
@@ -3125,7 +3145,8 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"durability\x12\x1c\n" +
 	"\tavailable\x18\x04 \x01(\bR\tavailable\x12\x12\n" +
 	"\x04lost\x18\x05 \x01(\tR\x04lost\x12@\n" +
-	"\x0eslowest_commit\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\rslowestCommit\"S\n" +
+	"\x0eslowest_commit\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\rslowestCommit\x12\x12\n" +
+	"\x04full\x18\a \x01(\bR\x04full\"S\n" +
 	"\n" +
 	"StoreClock\x12/\n" +
 	"\x05ahead\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05ahead\x12\x14\n" +
@@ -3136,7 +3157,7 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\x05model\x18\x03 \x01(\tR\x05model\x12\x1c\n" +
 	"\tavailable\x18\x04 \x01(\bR\tavailable\x12#\n" +
 	"\rprice_unknown\x18\x05 \x01(\bR\fpriceUnknown\x12D\n" +
-	"\x10last_answer_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x0elastAnswerTime\"\x88\x02\n" +
+	"\x10last_answer_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x0elastAnswerTime\"\xd6\x02\n" +
 	"\vModelOutage\x12\x18\n" +
 	"\apurpose\x18\x01 \x01(\tR\apurpose\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x14\n" +
@@ -3145,7 +3166,8 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
 	"first_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tfirstTime\x127\n" +
 	"\tlast_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\x12\x16\n" +
-	"\x06status\x18\a \x01(\tR\x06status\"\x9b\x01\n" +
+	"\x06status\x18\a \x01(\tR\x06status\x12L\n" +
+	"\x14answered_others_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x12answeredOthersTime\"\x9b\x01\n" +
 	"\x0fMemoryEmbedding\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x12\x16\n" +
 	"\x06weight\x18\x02 \x01(\x01R\x06weight\x12\x12\n" +
@@ -3410,40 +3432,41 @@ var file_sidemirror_v1_sidecar_proto_depIdxs = []int32{
 	38, // 36: sidemirror.v1.ModelInfo.last_answer_time:type_name -> google.protobuf.Timestamp
 	38, // 37: sidemirror.v1.ModelOutage.first_time:type_name -> google.protobuf.Timestamp
 	38, // 38: sidemirror.v1.ModelOutage.last_time:type_name -> google.protobuf.Timestamp
-	0,  // 39: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
-	38, // 40: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
-	1,  // 41: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
-	21, // 42: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
-	22, // 43: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
-	23, // 44: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
-	3,  // 45: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
-	20, // 46: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
-	38, // 47: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
-	24, // 48: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
-	24, // 49: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
-	20, // 50: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
-	2,  // 51: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
-	20, // 52: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
-	24, // 53: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
-	35, // 54: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
-	38, // 55: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
-	33, // 56: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
-	38, // 57: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
-	4,  // 58: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
-	29, // 59: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
-	31, // 60: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
-	25, // 61: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
-	27, // 62: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
-	5,  // 63: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
-	30, // 64: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
-	32, // 65: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
-	26, // 66: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
-	28, // 67: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
-	63, // [63:68] is the sub-list for method output_type
-	58, // [58:63] is the sub-list for method input_type
-	58, // [58:58] is the sub-list for extension type_name
-	58, // [58:58] is the sub-list for extension extendee
-	0,  // [0:58] is the sub-list for field type_name
+	38, // 39: sidemirror.v1.ModelOutage.answered_others_time:type_name -> google.protobuf.Timestamp
+	0,  // 40: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
+	38, // 41: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
+	1,  // 42: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
+	21, // 43: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
+	22, // 44: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
+	23, // 45: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
+	3,  // 46: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
+	20, // 47: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
+	38, // 48: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
+	24, // 49: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
+	24, // 50: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
+	20, // 51: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
+	2,  // 52: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
+	20, // 53: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
+	24, // 54: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
+	35, // 55: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
+	38, // 56: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
+	33, // 57: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
+	38, // 58: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
+	4,  // 59: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
+	29, // 60: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
+	31, // 61: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
+	25, // 62: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
+	27, // 63: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
+	5,  // 64: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
+	30, // 65: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
+	32, // 66: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
+	26, // 67: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
+	28, // 68: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
+	64, // [64:69] is the sub-list for method output_type
+	59, // [59:64] is the sub-list for method input_type
+	59, // [59:59] is the sub-list for extension type_name
+	59, // [59:59] is the sub-list for extension extendee
+	0,  // [0:59] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_sidecar_proto_init() }

@@ -240,20 +240,22 @@ class Backlog(_message.Message):
     def __init__(self, kind: _Optional[str] = ..., waiting_count: _Optional[int] = ...) -> None: ...
 
 class StoreInfo(_message.Message):
-    __slots__ = ("kind", "holds", "durability", "available", "lost", "slowest_commit")
+    __slots__ = ("kind", "holds", "durability", "available", "lost", "slowest_commit", "full")
     KIND_FIELD_NUMBER: _ClassVar[int]
     HOLDS_FIELD_NUMBER: _ClassVar[int]
     DURABILITY_FIELD_NUMBER: _ClassVar[int]
     AVAILABLE_FIELD_NUMBER: _ClassVar[int]
     LOST_FIELD_NUMBER: _ClassVar[int]
     SLOWEST_COMMIT_FIELD_NUMBER: _ClassVar[int]
+    FULL_FIELD_NUMBER: _ClassVar[int]
     kind: str
     holds: str
     durability: str
     available: bool
     lost: str
     slowest_commit: _duration_pb2.Duration
-    def __init__(self, kind: _Optional[str] = ..., holds: _Optional[str] = ..., durability: _Optional[str] = ..., available: bool = ..., lost: _Optional[str] = ..., slowest_commit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    full: bool
+    def __init__(self, kind: _Optional[str] = ..., holds: _Optional[str] = ..., durability: _Optional[str] = ..., available: bool = ..., lost: _Optional[str] = ..., slowest_commit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., full: bool = ...) -> None: ...
 
 class StoreClock(_message.Message):
     __slots__ = ("ahead", "doubt")
@@ -280,7 +282,7 @@ class ModelInfo(_message.Message):
     def __init__(self, purpose: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., available: bool = ..., price_unknown: bool = ..., last_answer_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ModelOutage(_message.Message):
-    __slots__ = ("purpose", "provider", "model", "failed_count", "first_time", "last_time", "status")
+    __slots__ = ("purpose", "provider", "model", "failed_count", "first_time", "last_time", "status", "answered_others_time")
     PURPOSE_FIELD_NUMBER: _ClassVar[int]
     PROVIDER_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
@@ -288,6 +290,7 @@ class ModelOutage(_message.Message):
     FIRST_TIME_FIELD_NUMBER: _ClassVar[int]
     LAST_TIME_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
+    ANSWERED_OTHERS_TIME_FIELD_NUMBER: _ClassVar[int]
     purpose: str
     provider: str
     model: str
@@ -295,7 +298,8 @@ class ModelOutage(_message.Message):
     first_time: _timestamp_pb2.Timestamp
     last_time: _timestamp_pb2.Timestamp
     status: str
-    def __init__(self, purpose: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., failed_count: _Optional[int] = ..., first_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., status: _Optional[str] = ...) -> None: ...
+    answered_others_time: _timestamp_pb2.Timestamp
+    def __init__(self, purpose: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., failed_count: _Optional[int] = ..., first_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., status: _Optional[str] = ..., answered_others_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class MemoryEmbedding(_message.Message):
     __slots__ = ("model", "weight", "gain", "error", "noise", "memories")

@@ -693,6 +693,13 @@ export declare type StoreInfo = Message<"sidemirror.v1.StoreInfo"> & {
    * @generated from field: google.protobuf.Duration slowest_commit = 6;
    */
   slowestCommit?: Duration | undefined;
+
+  /**
+   * Whether its last writes failed because its disk is full. Known of the sidecar's embedded store alone.
+   *
+   * @generated from field: bool full = 7;
+   */
+  full: boolean;
 };
 
 /**
@@ -788,7 +795,8 @@ export declare type ModelInfo = Message<"sidemirror.v1.ModelInfo"> & {
 export declare const ModelInfoSchema: GenMessage<ModelInfo>;
 
 /**
- * Questions of one purpose that a model failed since it answered anybody last, of those that the token is good for.
+ * Questions of one purpose that a model failed since it answered anybody last, of those that the token is good for. Those
+ * that it was not asked, because it had failed before, are not counted.
  *
  * @generated from message sidemirror.v1.ModelOutage
  */
@@ -842,6 +850,14 @@ export declare type ModelOutage = Message<"sidemirror.v1.ModelOutage"> & {
    * @generated from field: string status = 7;
    */
   status: string;
+
+  /**
+   * When the model answered a question of another purpose after that. Absent before, and where this purpose has failed
+   * again since another was answered.
+   *
+   * @generated from field: google.protobuf.Timestamp answered_others_time = 8;
+   */
+  answeredOthersTime?: Timestamp | undefined;
 };
 
 /**

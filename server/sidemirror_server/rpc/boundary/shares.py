@@ -28,6 +28,9 @@ _EVENT_BYTES = 4 * 1024
 _LONGEST_WAIT_S = 1.0
 # How often it is looked whether an agent is held back. Chosen here: as the account of `traffic.py`.
 _LOOK_S = 60.0
+# From here on it is told as soon as it has waited enough for all of a look: an agent whose load ends before has no
+# later wait at which it could be. Chosen here: as `traffic.py` does not call a burst held back.
+_SOONEST_S = 30.0
 
 
 class AgentLimits(msgspec.Struct, frozen=True):
@@ -159,7 +162,8 @@ class Share:
         self._waited_s += seconds
         now_s = self._clock.monotonic_s()
         looked_s = now_s - self._looked_s
-        if looked_s < _LOOK_S:
+        is_sure = looked_s >= _SOONEST_S and self._waited_s >= HELD_BACK * _LOOK_S
+        if looked_s < _LOOK_S and not is_sure:
             return
         told = {"token": self._name, "waited_s": round(self._waited_s, 1), "seconds": round(looked_s, 1)}
         if self._waited_s >= HELD_BACK * looked_s:

@@ -80,6 +80,10 @@ def _stores(info: pb.GetServerInfoResponse, who: str) -> Iterator[SelfFinding]:
             found = f"{who} has lost its {store.kind} store: {store.lost}"
             advice = "put its files back where they were, and it goes on; a restart before loses what is in its memory"
             yield SelfFinding("store", ok=False, found=found, advice=advice)
+        elif store.full:
+            found = f"{who} says that the disk of its {store.kind} store is full: writes are refused (STORE_FULL)"
+            advice = "make room on that disk; nothing has to be restarted"
+            yield SelfFinding("store", ok=False, found=found, advice=advice)
         elif not store.available:
             found = f"{who} says that its {store.kind} store did not answer last"
             advice = "mend the store; another finding or its log says why"
@@ -93,6 +97,8 @@ def _stores(info: pb.GetServerInfoResponse, who: str) -> Iterator[SelfFinding]:
 
 # One question may fail by chance. So many in a row do not.
 _IN_A_ROW = 2
+# What ends for all purposes at once. What cannot be read, or is refused, is of a purpose.
+_OF_THE_MODEL = ("failed_model", "unanswered")
 _ASK = "`sidemirror doctor --ask-models` asks each model once"
 
 
@@ -103,6 +109,9 @@ def _outages(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFinding
         count = f"the last {one.failed_count:,} questions" if fails else "the last question"
         found = f"{begin}{one.model} ({one.provider}) failed {count} for {one.purpose}: {one.status}"
         advice = f"the log's `model_failed` says why, and {_ASK}"
+        if one.HasField("answered_others_time") and one.status in _OF_THE_MODEL:
+            fails, advice = False, "the next question for this purpose shows whether it answers these, too"
+            found += "; it has answered others since"
         yield SelfFinding("model", ok=not fails, found=found, advice=advice, last_us=one.last_time.ToMicroseconds())
 
 
@@ -146,6 +155,9 @@ def _caps(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFinding]:
             refused = f"the {owner}'s cap on {counted} prevents questions{of}, {cap.refused_count:,} in a row"
             is_small = cap.wanted_tokens > cap.tokens_per_day or cap.wanted_usd > cap.usd_per_day
             advice = "raise it: one question may cost more" if is_small else "raise it, or wait until midnight UTC"
+            if cap.wanted_usd and (names := _without_price(info, cap.purpose)):
+                parts.append(f"no price of {names} is known, so its answers count at the dearest known one")
+                advice = f"set model__input_usd_per_mtok and model__output_usd_per_mtok; or {advice}"
             yield SelfFinding("cap", ok=False, found=f"{begin}{refused}: {'; '.join(parts)}", advice=advice)
 
 
@@ -157,6 +169,12 @@ def _hidden_caps(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFin
             found = f"{begin}the {owner}'s cap on {counted} prevents questions; this token may not see its figures"
             advice = "wait until midnight UTC, or ask whoever has a token for all that the cap counts"
             yield SelfFinding("cap", ok=False, found=found, advice=advice)
+
+
+def _without_price(info: pb.GetServerInfoResponse, purpose: str) -> str:
+    """The models without a known price, of one purpose or, without one, of all."""
+    names = [one.model for one in info.models if one.price_unknown and purpose in ("", one.purpose)]
+    return ", ".join(dict.fromkeys(names))
 
 
 def _refused(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFinding]:

@@ -133,6 +133,7 @@ def _store_to_wire(store: StoreFacts) -> pb.StoreInfo:
         available=store.is_available(),
         lost=store.lost(),
         slowest_commit=duration(int(slowest_s * 1e6)) if slowest_s else None,
+        full=store.is_full(),
     )
 
 
@@ -145,6 +146,7 @@ def _outage_to_wire(one: ModelOutage) -> pb.ModelOutage:
         first_time=timestamp(one.first_us),
         last_time=timestamp(one.last_us),
         status=one.status,
+        answered_others_time=timestamp(one.answered_others_us) if one.answered_others_us else None,
     )
 
 

@@ -17,7 +17,7 @@ from sidemirror_server.vocabulary.traffic import Traffic
 class StoreFacts(msgspec.Struct, frozen=True):
     """One store: its technology, what it holds, what a confirmed write survives, and whether it answered its last
     request. `lost`: why only a restart helps; empty while nothing is lost. `slowest_commit_s`: of the last minute; 0.0
-    while commits are not slow."""
+    while commits are not slow. `is_full`: whether its disk was full when it last wrote."""
 
     kind: str
     holds: str
@@ -25,6 +25,7 @@ class StoreFacts(msgspec.Struct, frozen=True):
     is_available: Callable[[], bool]
     lost: Callable[[], str] = str
     slowest_commit_s: Callable[[], float] = float
+    is_full: Callable[[], bool] = bool
 
 
 class ModelFacts(msgspec.Struct, frozen=True):

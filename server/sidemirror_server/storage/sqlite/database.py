@@ -176,6 +176,10 @@ class SqliteDatabase:
         """The longest commit of the last minute, if the disk was slow then; else 0.0."""
         return self._writer.slowest_commit_s()
 
+    def is_full(self) -> bool:
+        """Whether the last group of writes failed for want of room, and there is none yet."""
+        return self._writer.was_full
+
     def lost(self) -> str:
         """What is wrong with the files if somebody has removed or replaced them; else empty. Writes then fail."""
         return self._place.look()

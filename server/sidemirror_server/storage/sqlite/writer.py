@@ -93,7 +93,7 @@ class GroupWriter:
         self._between: deque[tuple[Callable[[], None], asyncio.Future[None]]] = deque()
         self._busy = False  # a group is running or scheduled, and owns the connection
         self.has_failed = False  # whether the last group failed, or the disk is still full
-        self._was_full = False
+        self.was_full = False  # whether the disk was full when a group failed last, and is still
         self._outage = Outage(_log, "sqlite_group_failed", "sqlite_writes_again", SystemClock())
         self._pace = DiskPace(SystemClock())
         self._closed: asyncio.Future[None] | None = None
@@ -229,8 +229,8 @@ class GroupWriter:
         except StoreUnavailable as lost:
             self._group_failed([call for call, _, _ in outcomes], lost)
             return
-        if not (self._was_full and _free(self._wal.parent) < _ROOM_BYTES):
-            self.has_failed = self._was_full = False
+        if not (self.was_full and _free(self._wal.parent) < _ROOM_BYTES):
+            self.has_failed = self.was_full = False
             self._outage.worked()
         for call, result, error in outcomes:
             answer = call.answer
@@ -250,7 +250,7 @@ class GroupWriter:
     def _group_failed(self, calls: list[WriteCall], cause: BaseException) -> None:
         self._outage.failed({"calls": len(calls), "reason": str(cause)}, logging.ERROR)
         self.has_failed = True
-        self._was_full = self._was_full or isinstance(store_failure(cause), StoreFull)
+        self.was_full = self.was_full or isinstance(store_failure(cause), StoreFull)
         self._connection, broken = None, self._connection
         for call in calls:
             if not call.answer.done():
