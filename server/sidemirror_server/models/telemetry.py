@@ -138,7 +138,7 @@ class _Asked:
         self._outages: dict[Scope, ModelOutage] = {}
         # When it answered last.
         self._answered_us: dict[Scope, int] = {}
-        # When it answered another purpose since it failed this one; and whether it has failed this one again after that.
+        # When it answered another purpose since it failed this one; whether it has failed this one again after that.
         self._others_us: dict[Scope, int] = {}
         self._fails_alone = False
 
