@@ -115,8 +115,8 @@ def test_empty_fields_mean_the_only_scope_of_the_token(tmp_path: Path) -> None:
 
 
 def test_empty_fields_mean_the_only_tenant_of_the_token(tmp_path: Path) -> None:
-    """Whoever is granted all projects of one tenant names nothing, or a project alone. Seen to fail when `own_scope` knows
-    tokens of one project only."""
+    """Whoever is granted all projects of one tenant names nothing, or a project alone. Seen to fail when `own_scope`
+    knows tokens of one project only."""
     access = [
         entry("acme", ACME),
         entry("two tenants", INTRUDER, ("acme", "*"), ("globex", "*")),
