@@ -234,7 +234,7 @@ async def test_whoever_asks_at_a_gateway_whose_own_tenant_is_not_bound(
         printed = capsys.readouterr()
         return printed.out + printed.err
 
-    given = {"database_url": url, "access_file": str(access)}
+    given: dict[str, Any] = {"database_url": url, "access_file": str(access)}
     async with running(tmp_path, tenant_id="platform", **given) as served:
         told = await said("usage", "--address", served.address)
         assert "is not bound to this tenant" in told

@@ -127,7 +127,7 @@ def test_empty_fields_mean_the_only_tenant_of_the_token(tmp_path: Path) -> None:
     with sidecar(tmp_path, settings=settings) as server, grpc.insecure_channel(server.address) as channel:
         stub = ThinkingServiceStub(channel)
 
-        def where(token: str, **asked: str) -> Any:
+        def where(token: str, **asked: Any) -> Any:
             """The scopes that a session is found in which was made so."""
             name = f"{token[:2]}-{asked}"
             stub.CreateSession(pb.CreateSessionRequest(session_id=name, **asked), metadata=bearer(token))
