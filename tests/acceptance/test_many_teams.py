@@ -44,8 +44,14 @@ def typed(command: str, folder: Path, **more: str) -> str:
 
 @pytest.mark.slow("a process for each command")
 def test_a_token_a_policy_and_the_spending_of_each_team(tmp_path: Path) -> None:
-    tokens, access, policies, usage = blocks("sh")
+    tokens, access, policies, usage, own = blocks("sh")
     typed(tokens + access, tmp_path)
+    secrets = {path.name: path.read_text() for path in (tmp_path / "tokens").iterdir()}
+    assert secrets[".gitignore"] == "*\n"
+    # For a team that comes later: the others keep theirs.
+    typed(tokens.replace("acme globex", "acme globex initech"), tmp_path)
+    assert {path.name: path.read_text() for path in (tmp_path / "tokens").iterdir() if path.name in secrets} == secrets
+    assert (tmp_path / "teams" / "initech.json").exists()
     found = read_access(tmp_path / "access.json")
     assert [(one.name, one.granted()[0], one.admin) for one in found] == [
         ("platform", "", True),
@@ -58,6 +64,8 @@ def test_a_token_a_policy_and_the_spending_of_each_team(tmp_path: Path) -> None:
         shown = typed(policies.replace(ADDRESS, server.address), tmp_path)
         assert "acme/*: set by platform at " in shown
         assert "globex/*: set by platform at " in shown
+        looked = typed(own.replace(ADDRESS, server.address), tmp_path)
+        assert "Looked in acme/default" in looked
         told = typed(usage.replace(ADDRESS, server.address), tmp_path, SIDEMIRROR_TOKEN_FILE="tokens/acme")
     assert re.search(r"tenant's on tenant .* 0.000000 USD .* 2.00 USD", told), "its own cap, with its figures"
     assert "Hidden: " in told, "what all share"

@@ -3,10 +3,12 @@ and takes each tenant's role for a transaction."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sidemirror_server import cli
 from sidemirror_server.models.ledger import Amount, Level, Refusal, Reservation
 from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
@@ -57,7 +59,9 @@ from tests.conformance import (
 )
 from tests.conformance.clauses import Clause, clauses_of, one_of_each_port
 from tests.conformance.turn_log import Stores
+from tests.faults.sidecars import running
 from tests.postgres.databases import Databases
+from tests.wire.access import EVERYWHERE, entry, write_access
 
 pytestmark = pytest.mark.slow("the conformance suite once more, by a role")
 
@@ -208,6 +212,41 @@ async def test_a_tenant_that_is_bound_while_it_serves(
     finally:
         await databases.as_superuser("DROP OWNED BY tenant_late", bound)
         await databases.as_superuser("DROP ROLE tenant_late")
+
+
+async def test_whoever_asks_at_a_gateway_whose_own_tenant_is_not_bound(
+    bound: str,
+    databases: Databases,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The operator is told what helps, and not that the token is a wrong one. Seen to fail with the reason alone."""
+    url, token = databases.cluster.url("gateway", bound), tmp_path / "token"
+    access = write_access(tmp_path / "access.json", [entry("platform", EVERYWHERE, ("*", "*"), admin=True)])
+    token.touch(0o600)
+    token.write_text(EVERYWHERE)
+    monkeypatch.setenv("SIDEMIRROR_TOKEN_FILE", str(token))
+
+    async def said(*command: str) -> str:
+        """What a command prints, on either channel."""
+        await asyncio.to_thread(cli.main, list(command))
+        printed = capsys.readouterr()
+        return printed.out + printed.err
+
+    given: dict[str, Any] = {"database_url": url, "access_file": str(access)}
+    async with running(tmp_path, tenant_id="platform", **given) as served:
+        told = await said("usage", "--address", served.address)
+        assert "is not bound to this tenant" in told
+        assert "`--scope TENANT/PROJECT` names another" in told
+        told = await said("doctor", "--address", served.address)
+        assert "does not answer for its own tenant and project" in told
+        assert "start it with SIDEMIRROR_TENANT_ID=TENANT" in told
+        assert "another token" not in told
+        assert "acme" in await said("usage", "--scope", "acme/p", "--address", served.address)
+    async with running(tmp_path, tenant_id="acme", **given) as served:
+        assert "dreaming" in await said("usage", "--address", served.address)
+        assert f"{served.address} is served by sidemirror 0.1.0" in await said("doctor", "--address", served.address)
 
 
 @pytest.mark.parametrize("role", ["tenant_acme", "gateway"])

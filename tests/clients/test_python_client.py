@@ -22,6 +22,7 @@ from sidemirror.v1.goal_reflection_pb2 import (
     ListGoalReportsRequest,
     WatchGoalReflectionsRequest,
 )
+from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_client import Goal, Sidemirror, SyncTurn, Turn, connect, connect_sync, delivery, lessons_text
 from sidemirror_client.background import BACKGROUND
 from sidemirror_client.calls import CALLS_AT_ONCE, service_config
@@ -31,6 +32,8 @@ from sidemirror_server.assembly import Sidecar, assemble
 from sidemirror_server.settings import load
 from tests.clients.harness import sidecar as beside
 from tests.faults.waiting import until
+from tests.wire.access import ACME, INTRUDER, bearer, entry, write_access
+from tests.wire.sidecar import sidecar as served
 
 pytestmark = [pytest.mark.timeout(300)]
 
@@ -548,3 +551,22 @@ def test_every_unary_method_is_tried_again_and_no_stream_is() -> None:
     assert "sidemirror.v1.ThinkingService/StartTurn" in named
     assert "sidemirror.v1.SidecarService/GetServerInfo" in named
     assert not {"sidemirror.v1.ThinkingService/RunTurn", "sidemirror.v1.ThinkingService/WatchTurns"} & named
+
+
+def test_a_token_of_one_tenant_needs_no_name_and_one_of_two_is_told_what_to_name(tmp_path: Path) -> None:
+    """Seen to fail with the advice to take another token alone."""
+    entries = [entry("acme", ACME), entry("two", INTRUDER, ("acme", "*"), ("globex", "*"))]
+    access = write_access(tmp_path / "access.json", entries)
+    told: list[str] = []
+    with served(tmp_path, settings={"access_file": str(access)}) as server:
+        for token in (ACME, INTRUDER):
+            (file := tmp_path / token[:2]).write_text(token)
+            given: dict[str, Any] = {"token_file": str(file), "on_refused": told.append}
+            with connect_sync(server.address, **given) as sidemirror, sidemirror.begin_turn(task=token[:2]):
+                pass
+        (refused,) = told
+        assert "name one that it is good for (tenant_id and project_id of connect)" in refused
+        with grpc.insecure_channel(server.address) as channel:
+            asked = pb.ListTurnsRequest(tenant_id="acme", project_id="default")
+            turns = ThinkingServiceStub(channel).ListTurns(asked, metadata=bearer(ACME), timeout=10).turns
+        assert [turn.task for turn in turns] == ["a1"]

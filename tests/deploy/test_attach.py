@@ -65,9 +65,10 @@ def policies() -> list[Any]:
     return kustomized(DEPLOY / "kubernetes" / "attach")
 
 
-def templated(folder: Path, *arguments: str) -> list[Any]:
-    shutil.copytree(DEPLOY / "helm" / "attach", folder / "attach")
-    made = ran(tool("helm"), "template", "attach", str(folder / "attach"), "--kube-version", "1.36", *arguments)
+def templated(folder: Path, *arguments: str, image: str = "registry.example.com/sidemirror:0.1.0") -> list[Any]:
+    chart = shutil.copytree(DEPLOY / "helm" / "attach", folder / "attach", dirs_exist_ok=True)
+    given = (*(("--set", f"image={image}") if image else ()), *arguments)
+    made = ran(tool("helm"), "template", "attach", str(chart), "--kube-version", "1.36", *given)
     return [one for one in yaml.safe_load_all(made) if one]
 
 
@@ -101,7 +102,7 @@ def test_a_sidecar_serves_its_namespace_alone(policies: list[Any]) -> None:
 
 def test_helm_makes_the_same(policies: list[Any], tmp_path: Path) -> None:
     """With one's own image. Seen to fail with a template that leaves the bindings out."""
-    made = templated(tmp_path, "--set", "image=registry.acme.example/sidemirror:9")
+    made = templated(tmp_path, image="registry.acme.example/sidemirror:9")
     text = yaml.safe_dump_all(made)
     assert text.count("registry.acme.example/sidemirror:9") == 1
     again = text.replace("registry.acme.example/sidemirror:9", "registry.example.com/sidemirror:0.1.0")
@@ -117,6 +118,16 @@ def by_place(made: list[Any]) -> dict[tuple[str, str], Any]:
 def test_helm_makes_the_same_for_kyverno(tmp_path: Path) -> None:
     made = templated(tmp_path, "--set", "engine=kyverno")
     assert by_place(made) == by_place(kustomized(DEPLOY / "kubernetes" / "attach-kyverno"))
+
+
+def test_helm_refuses_what_it_does_not_know(tmp_path: Path) -> None:
+    """Seen to fail without a schema: what is misspelt did nothing, and the example's image is nobody's."""
+    with pytest.raises(AssertionError, match=r"image: where your image is"):
+        templated(tmp_path, image="")
+    with pytest.raises(AssertionError, match="namespaceSelectors"):
+        templated(tmp_path, "--set", "namespaceSelectors.matchLabels.team=acme")
+    with pytest.raises(AssertionError, match="engine"):
+        templated(tmp_path, "--set", "engine=argo")
 
 
 def test_helm_has_other_resources(tmp_path: Path) -> None:

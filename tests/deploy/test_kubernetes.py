@@ -24,11 +24,27 @@ def kustomized(folder: Path) -> list[Any]:
 
 def templated(folder: Path, *arguments: str) -> list[Any]:
     """What Helm makes of the example; `folder` gets a copy, because dependencies are put beside the chart."""
-    shutil.copytree(DEPLOY / "helm", folder / "helm")
+    shutil.copytree(DEPLOY / "helm", folder / "helm", dirs_exist_ok=True)
     chart = folder / "helm" / "example"
     ran(tool("helm"), "dependency", "build", str(chart))
     text = ran(tool("helm"), "template", "agent", str(chart), "--kube-version", "1.31", *arguments)
     return [made for made in yaml.safe_load_all(text) if made]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "sidemirror.accesSecret=x",
+        "sidemirror.image.repo=x",
+        "sidemirror.networkPolicy.agentPort=1",
+        "sidemirror.tenantId=",
+        "accessSecret=x",
+    ],
+)
+def test_helm_refuses_what_it_does_not_know(given: str, tmp_path: Path) -> None:
+    """Seen to fail without a schema: with a misspelt access file whoever is in the pod may call."""
+    with pytest.raises(AssertionError, match=given.partition("=")[0].rpartition(".")[2]):
+        templated(tmp_path, "--set", given)
 
 
 @pytest.fixture(params=["kustomize", "helm"])

@@ -15,11 +15,18 @@ from tests.deploy.tools import ran, tool
 
 
 def templated(folder: Path, *arguments: str) -> list[Any]:
-    shutil.copytree(DEPLOY / "helm", folder / "helm")
+    shutil.copytree(DEPLOY / "helm", folder / "helm", dirs_exist_ok=True)
     chart = folder / "helm" / "node"
     ran(tool("helm"), "dependency", "build", str(chart))
     release = ("sidemirror", str(chart), "--namespace", "sidemirror", "--kube-version", "1.31")
     return [made for made in yaml.safe_load_all(ran(tool("helm"), "template", *release, *arguments)) if made]
+
+
+@pytest.mark.parametrize("given", ["agents=1", "agent.call=1", "agent.calls=many", "sidemirror.databaseSecrets=x"])
+def test_helm_refuses_what_it_does_not_know(given: str, tmp_path: Path) -> None:
+    """Seen to fail without a schema: a misspelt value did nothing."""
+    with pytest.raises(AssertionError, match=given.partition("=")[0].rpartition(".")[2]):
+        templated(tmp_path, "--set", given)
 
 
 @pytest.fixture(params=["kustomize", "helm"])

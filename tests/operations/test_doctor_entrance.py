@@ -85,6 +85,16 @@ def test_tokens_that_are_good_end_soon_or_have_ended(tmp_path: Path) -> None:
     assert old[1].endswith("By this machine's clock it is 2027-01-15 08:00 UTC")
 
 
+def test_whose_tokens_reach_every_tenant(tmp_path: Path) -> None:
+    """Seen to fail with "3 tokens are good, for every tenant", which reads as if each of them were."""
+    entries = [entry("acme", ACME), entry("platform", INTRUDER, ("*", "*")), entry("globex", "c" * 64)]
+    file = write_access(tmp_path / "access.json", entries)
+    told_of = [f"{file}: 3 tokens are good, platform for every tenant, the others for tenant acme, globex"]
+    assert [found for found, _ in told(tmp_path, "access", access_file=str(file))] == told_of
+    write_access(file, [entry("a", ACME, ("*", "*")), entry("b", INTRUDER, ("*", "shop"))])
+    assert told(tmp_path, "access", access_file=str(file)) == [(f"{file}: 2 tokens are good, for every tenant", "")]
+
+
 def test_a_file_that_cannot_be_used(tmp_path: Path) -> None:
     file = write_access(tmp_path / "access.json", mode=0o644)
     (finding,) = wrong(tmp_path, access_file=str(file))

@@ -83,6 +83,21 @@ async def test_what_was_spent_and_what_is_left(tmp_path: Path, capsys: pytest.Ca
         ) in capsys.readouterr().out
 
 
+def test_a_token_of_two_tenants_is_told_that_it_has_to_name_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen to fail with the refusal alone."""
+    token_file = tmp_path / "token"
+    token_file.write_text(INTRUDER)
+    token_file.chmod(0o600)
+    monkeypatch.setenv("SIDEMIRROR_TOKEN_FILE", str(token_file))
+    access = write_access(tmp_path / "access.json", [entry("two", INTRUDER, ("acme", "*"), ("globex", "*"))])
+    with sidecar(tmp_path, settings={"access_file": str(access)}) as server:
+        assert usage(asked(server.address)) == 1
+        assert "`--scope TENANT/PROJECT` names another" in capsys.readouterr().err
+        assert usage(asked(server.address, scope="acme/default")) == 0
+
+
 def test_a_project_whose_tenant_is_capped_is_told_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,7 +126,7 @@ def test_a_project_whose_tenant_is_capped_is_told_so(
         assert usage(asked(server.address, scope="acme/shop")) == 0
         told = capsys.readouterr().out
         assert re.search(r"sidecar's on tenant .* prevents questions .* hidden", told)
-        assert "Hidden: the cap counts also what others spend" in told
+        assert "Hidden: such a cap may count what others spend too, and this token is not good for them." in told
         assert "USD" not in told.partition("Caps of today")[2]
         request = sidecar_pb2.GetServerInfoRequest(tenant_id="acme", project_id="shop", with_findings=True)
         info = SidecarServiceStub(channel).GetServerInfo(request, metadata=bearer(INTRUDER), timeout=10)

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import itertools
 import logging
 import stat
 import threading
@@ -15,14 +16,18 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from sidemirror.v1 import goal_reflection_pb2 as goal_pb
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
+from sidemirror.v1 import sidecar_pb2 as sidecar_pb
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.goal_reflection_pb2_grpc import GoalReflectionServiceStub
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.rpc.boundary import streams
+from sidemirror_server.rpc.boundary.access import Grant, Token
 from sidemirror_server.settings import BadSettings
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
+from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE
 from tests.wire.access import ACME, EVERYWHERE, EXPIRED, INTRUDER, UNKNOWN, bearer, entry, write_access
 from tests.wire.calls import Refusal, refusal_of
 from tests.wire.sidecar import PATIENCE_S, SidecarThread, sidecar
@@ -81,8 +86,9 @@ def test_a_token_is_good_for_its_tenant_only(channel: grpc.Channel) -> None:
     assert listed(channel, bearer(ACME), tenant_id="acme") is None
     assert listed(channel, bearer(ACME), tenant_id="acme", project_id="shop") is None
     assert listed(channel, bearer(ACME), tenant_id="intruder") == DENIED
-    # Not even for the sidecar's own, which is what empty fields mean.
-    assert listed(channel, bearer(ACME)) == DENIED
+    # Not even for the sidecar's own.
+    assert listed(channel, bearer(ACME), tenant_id="default") == DENIED
+    assert listed(channel, bearer(ACME), tenant_id="default", project_id="default") == DENIED
 
 
 def test_empty_fields_mean_the_only_scope_of_the_token(tmp_path: Path) -> None:
@@ -106,6 +112,61 @@ def test_empty_fields_mean_the_only_scope_of_the_token(tmp_path: Path) -> None:
         assert listed(channel, bearer(ACME), tenant_id="acme", project_id="lab") == DENIED
         assert listed(channel, bearer(EVERYWHERE)) is None
         assert listed(channel, bearer(EVERYWHERE), tenant_id="anybody") is None
+
+
+def test_empty_fields_mean_the_only_tenant_of_the_token(tmp_path: Path) -> None:
+    """Whoever is granted all projects of one tenant names nothing, or a project alone. Seen to fail when `own_scope`
+    knows tokens of one project only."""
+    access = [
+        entry("acme", ACME),
+        entry("two tenants", INTRUDER, ("acme", "*"), ("globex", "*")),
+        entry("a project of all", UNKNOWN, ("*", "shop")),
+        entry("platform", EVERYWHERE, ("*", "*")),
+    ]
+    settings = {"access_file": str(write_access(tmp_path / "access.json", access)), "project_id": "main"}
+    with sidecar(tmp_path, settings=settings) as server, grpc.insecure_channel(server.address) as channel:
+        stub = ThinkingServiceStub(channel)
+
+        def where(token: str, **asked: Any) -> Any:
+            """The scopes that a session is found in which was made so."""
+            name = f"{token[:2]}-{asked}"
+            stub.CreateSession(pb.CreateSessionRequest(session_id=name, **asked), metadata=bearer(token))
+            found = []
+            for tenant_id in ("acme", "globex", "default"):
+                for project_id in ("main", "default", "shop"):
+                    listing = pb.ListSessionsRequest(tenant_id=tenant_id, project_id=project_id)
+                    sessions = stub.ListSessions(listing, metadata=bearer(EVERYWHERE)).sessions
+                    found += [(tenant_id, project_id)] * any(one.session_id == name for one in sessions)
+            return found
+
+        # The sidecar's own project, as for a request that names the tenant alone.
+        assert where(ACME) == where(ACME, tenant_id="acme") == [("acme", "main")]
+        assert where(ACME, project_id="shop") == [("acme", "shop")]
+        assert where(EVERYWHERE) == [("default", "main")]
+        assert where(EVERYWHERE, project_id="shop") == [("default", "shop")]
+        assert listed(channel, bearer(ACME), tenant_id="default") == DENIED
+        assert listed(channel, bearer(ACME), tenant_id="globex", project_id="main") == DENIED
+        # Nobody knows which tenant is meant.
+        assert listed(channel, bearer(INTRUDER)) == listed(channel, bearer(INTRUDER), project_id="shop") == DENIED
+        assert listed(channel, bearer(UNKNOWN)) == DENIED
+        assert where(UNKNOWN, project_id="shop") == [("default", "shop")]
+        told = SidecarServiceStub(channel).GetServerInfo(sidecar_pb.GetServerInfoRequest(), metadata=bearer(ACME))
+        assert (told.tenant_id, told.project_id) == ("acme", "main")
+
+
+NAMES = ("*", "default", "acme", "globex")
+
+
+def test_no_token_has_an_own_scope_that_it_is_not_granted() -> None:
+    """Of every pair of grants. Seen to fail when the own scope is not held against the grants."""
+    grants = [Grant(tenant_id, project_id) for tenant_id in NAMES for project_id in NAMES]
+    for pair in [*itertools.combinations(grants, 2), *((one,) for one in grants)]:
+        token = Token("t", b"", pair, None)
+        own = token.own_scope(DEFAULT_SCOPE)
+        assert own is None or (token.covers(own) and "*" not in (own.tenant_id, own.project_id) and own.tenant_id), pair
+        # More tenants than one, and not the sidecar's: none is meant.
+        if len({one.tenant_id for one in pair}) > 1 and not token.covers(DEFAULT_SCOPE):
+            assert own is None, pair
 
 
 def test_health_needs_no_token(channel: grpc.Channel) -> None:

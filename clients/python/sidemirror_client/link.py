@@ -32,7 +32,8 @@ _NOT_LET_IN = (
     "the sidecar refuses the token, or there is none: name a file with one that it knows in SIDEMIRROR_TOKEN_FILE"
 )
 _NOT_PERMITTED = (
-    "the token does not permit a turn, which is dropped: name a file with another one in SIDEMIRROR_TOKEN_FILE"
+    "the token is not good for the tenant and project of a turn, which is dropped: name one that it is good for "
+    "(tenant_id and project_id of connect), or a file with another token in SIDEMIRROR_TOKEN_FILE"
 )
 
 

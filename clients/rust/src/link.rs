@@ -34,7 +34,8 @@ const LATE: Duration = Duration::from_millis(500);
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 const NOT_LET_IN: &str = "the sidecar refuses the token, or there is none: name a file with one that it knows in \
                           SIDEMIRROR_TOKEN_FILE";
-const NOT_PERMITTED: &str = "the token does not permit a turn, which is dropped: name a file with another one in \
+const NOT_PERMITTED: &str = "the token is not good for the tenant and project of a turn, which is dropped: name one \
+                             that it is good for (tenant_id and project_id), or a file with another token in \
                              SIDEMIRROR_TOKEN_FILE";
 
 /// Told why the sidecar counts as away. It must not block: it runs on the thread that delivers.

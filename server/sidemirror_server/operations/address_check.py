@@ -14,6 +14,7 @@ import grpc
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
 from sidemirror_server.operations.finding import Finding
+from sidemirror_server.operations.shown import plain
 from sidemirror_server.operations.target import open_channel
 from sidemirror_server.rpc.boundary.identity import PROBE
 from sidemirror_server.rpc.listening.addresses import (
@@ -33,6 +34,11 @@ _ANSWERS_S = (2.0, 8.0)
 
 _SUBJECT = "address"
 _ASK_WITH = "set SIDEMIRROR_TOKEN_FILE to a file with a token of its access file, to ask what it tells of itself"
+_ASK_FOR_OWN = (
+    "set SIDEMIRROR_TOKEN_FILE to a file with a token that is good for these, or for every tenant (`*`); "
+    "`sidemirror usage --scope TENANT/PROJECT` asks about another one"
+)
+_ASK_BOUND = "start it with SIDEMIRROR_TENANT_ID=TENANT, one that a role is bound to, to ask what it tells of itself"
 _NOT_ASKED = "models, caps, traffic, refused callers, stores of the sidecar"
 _LEAVE = (
     "a sidecar that is busy or hung looks so: see `sidecar_busy` in its log and `sidemirror usage`; "
@@ -204,7 +210,9 @@ def _refused(address: str, settings: Settings, error: grpc.RpcError) -> AddressA
     code, details = error.code(), error.details() or ""
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return _silent(f"{address}: something listens, and did not answer in {sum(_ANSWERS_S):g} s ({code.name})")
-    if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
+    if code is grpc.StatusCode.PERMISSION_DENIED:
+        return _not_permitted(address, details)
+    if code is grpc.StatusCode.UNAUTHENTICATED:
         token = "another token" if as_client().token else "a token, and none was given"
         found = f"{address} is served by a sidemirror that asks for {token}"
         not_asked = f"{_NOT_ASKED} (it takes a token)"
@@ -222,6 +230,14 @@ def _refused(address: str, settings: Settings, error: grpc.RpcError) -> AddressA
         return _silent(found, f"{_LEAVE}; {_SEE_WHO}")
     found = f"{address} is taken by something that is no sidemirror ({code.name})"
     return AddressAnswer(_SUBJECT, ok=False, found=found, advice=advice, served=None if spoke_tls else False)
+
+
+def _not_permitted(address: str, details: str) -> AddressAnswer:
+    """The state of an address whose sidecar does not tell this caller of the sidecar's own tenant and project."""
+    found = f"{address} is served by a sidemirror that does not answer for its own tenant and project: {plain(details)}"
+    is_role = "is not bound to this tenant" in details  # the words of the store on Postgres
+    advice = _ASK_BOUND if is_role else _ASK_FOR_OWN
+    return AddressAnswer(_SUBJECT, ok=True, found=found, advice=advice, not_asked=_NOT_ASKED, served=True)
 
 
 def _knock(address: str) -> str | None:

@@ -32,6 +32,8 @@ def elsewhere_told(channel: grpc.Channel, scope: dict[str, Any]) -> Iterator[str
         yield f"In the last {period_s:.0f} s calls came for: {some}"
     for one in info.refused_callers[:_MOST_NAMED]:
         calls = f"{one.call_count:,} call{'' if one.call_count == 1 else 's'}"
-        yield plain(f"Refused: {calls} from {one.peer} ({one.reason}), the last one at {clock_time(one.last_time)}")
+        who = f": {one.token or one.fingerprint}" if one.token or one.fingerprint else ""
+        last = clock_time(one.last_time)
+        yield plain(f"Refused: {calls} from {one.peer} ({one.reason}{who}), the last one at {last}")
     if info.refused_callers:
         yield "`sidemirror doctor` says what to do about calls that are refused."

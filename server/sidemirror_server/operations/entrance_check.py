@@ -72,7 +72,7 @@ def _tokens(settings: Settings, clock: Clock) -> Iterator[Finding]:
     good = [token for token in tokens if token.expires_us is None or token.expires_us > now_us]
     yield _found(
         "access",
-        f"{settings.access_file}: {len(good)} tokens are good, for {_tenants(good)}",
+        f"{settings.access_file}: {len(good)} tokens are good, {_tenants(good)}",
         "" if good else "add a token: nobody can call",
     )
     for token in tokens:
@@ -86,10 +86,13 @@ def _tokens(settings: Settings, clock: Clock) -> Iterator[Finding]:
 
 
 def _tenants(tokens: list[Token]) -> str:
-    names = sorted({grant.tenant_id for token in tokens for grant in token.grants})
-    if ANY in names:
-        return "every tenant"
-    return f"tenant {', '.join(names)}" if names else "nobody"
+    """For which tenants they are good. Those that are good for every one are named."""
+    everywhere = [token.name for token in tokens if ANY in {grant.tenant_id for grant in token.grants}]
+    names = sorted({grant.tenant_id for token in tokens if token.name not in everywhere for grant in token.grants})
+    others = f"for tenant {', '.join(names)}" if names else "for nobody"
+    if not everywhere:
+        return others
+    return f"{', '.join(everywhere)} for every tenant, the others {others}" if names else "for every tenant"
 
 
 def _tls(settings: Settings, clock: Clock) -> Iterator[Finding]:

@@ -78,7 +78,9 @@ def asked(address: str, ask: Callable[[grpc.Channel], int]) -> int:
 
 def _failed(address: str, error: grpc.RpcError) -> int:
     """Prints why a call failed; returns the command's exit code."""
-    print(f"sidemirror: {why_failed(address, error)}", file=sys.stderr)
+    is_scope = error.code() is grpc.StatusCode.PERMISSION_DENIED and "this tenant" in (error.details() or "")
+    hint = "; `--scope TENANT/PROJECT` names another" if is_scope else ""
+    print(f"sidemirror: {why_failed(address, error)}{hint}", file=sys.stderr)
     return exit_code_of(error)
 
 

@@ -175,5 +175,5 @@ def _show_caps(info: pb.GetServerInfoResponse, console: "Console") -> None:
     else:
         console.print("No caps are set.")
     if info.hidden_caps:
-        told = "Hidden: the cap counts also what others spend, and this token is not good for them."
+        told = "Hidden: such a cap may count what others spend too, and this token is not good for them."
         console.print(told, markup=False, soft_wrap=True)

@@ -16,16 +16,18 @@ from tests.http.hooks.learned import BAD, FAILURE, tell_at_once
 from tests.http.hooks.players import PLAYERS, ClaudeCode, Player
 from tests.http.hooks.test_hooks import made
 from tests.http.sidecars import door
-from tests.wire.access import ACME, EVERYWHERE, INTRUDER, bearer, entry, write_access
+from tests.wire.access import ACME, EVERYWHERE, INTRUDER, UNKNOWN, bearer, entry, write_access
 from tests.wire.sidecar import SidecarThread, thinking
 
 NO_REPOSITORY = "fatal: not a git repository (or any of the parent directories): .git"
 LIMITS = {"limits__http_requests_per_second": "10000", "advice__starter_pack": "true"}
-# Two tokens for one project each, of two tenants; and one for all projects of the sidecar's own tenant.
+# Two tokens for one project each, of two tenants; one for all projects of the sidecar's own tenant, and one for all of
+# another.
 GRANTS = (
     entry("acme", ACME, ("acme", "shop"), admin=True),
     entry("globex", INTRUDER, ("globex", "shop"), admin=True),
     entry("own", EVERYWHERE, ("default", "*")),
+    entry("initech", UNKNOWN),
 )
 
 
@@ -62,12 +64,13 @@ def test_one_session_id_of_two_tenants_is_two_sessions(
         player.answers("Done.", again=True)
     assert found(server, ACME, "acme", "shop", session) == [("Task of acme", 7)]
     assert found(server, INTRUDER, "globex", "shop", session) == [("Task of globex", 5)]
-    # A token for all projects keeps those of folders apart.
-    own = kind(server, session, folder, token=EVERYWHERE)
-    own.asks("Task of the sidecar's tenant")
-    own.answers("Done.", again=True)
+    # A token for all projects of a tenant keeps those of folders apart.
     project_id = project_of(str(folder))
-    assert found(server, EVERYWHERE, "default", project_id, session) == [("Task of the sidecar's tenant", 3)]
+    for tenant_id, token in (("default", EVERYWHERE), ("initech", UNKNOWN)):
+        own = kind(server, session, folder, token=token)
+        own.asks(f"Task of {tenant_id}")
+        own.answers("Done.", again=True)
+        assert found(server, token, tenant_id, project_id, session) == [(f"Task of {tenant_id}", 3)]
 
 
 def test_what_one_tenant_switches_off_another_still_hears_of(server: SidecarThread, tmp_path: Path) -> None:

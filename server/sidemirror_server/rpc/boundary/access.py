@@ -78,13 +78,14 @@ class Token(msgspec.Struct, frozen=True):
         return ("" if tenant_id == ANY else tenant_id, "" if project_id == ANY else project_id)
 
     def own_scope(self, sidecars: Scope) -> Scope | None:
-        """The scope for requests of this token that name no scope: the sidecar's own if the token covers it, else the
-        token's only scope (decision 003). None if the token has no scope of its own, or several."""
+        """The scope for requests of this token that name no scope: the sidecar's own if the token covers it, else that
+        of the only tenant that the token is granted; its project is the only one granted, or the sidecar's if it is
+        granted several (decision 003). None if the token is not granted that scope, or several tenants."""
         if self.covers(sidecars):
             return sidecars
-        if len(self.grants) == 1 and ANY not in (self.grants[0].tenant_id, self.grants[0].project_id):
-            return Scope(self.grants[0].tenant_id, self.grants[0].project_id)
-        return None
+        tenant_id, project_id = self.granted()
+        own = Scope(tenant_id, project_id or sidecars.project_id)
+        return own if tenant_id and self.covers(own) else None
 
 
 def read_access(path: Path) -> tuple[Token, ...]:

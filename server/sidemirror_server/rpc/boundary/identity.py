@@ -84,8 +84,8 @@ class Identity:
         return token
 
     def scope_of(self, caller: Token | None, tenant_id: str, project_id: str, method: str, context: Context) -> Scope:
-        """The scope that a request asks for. Empty fields mean the sidecar's own scope, or the token's if it is granted
-        exactly one other (decision 003). Raises NotPermitted."""
+        """The scope that a request asks for. Empty fields mean the sidecar's own scope, or the token's if it is not
+        granted that, and one tenant only (decision 003). Raises NotPermitted."""
         own = self.own
         if caller is None:
             if not tenant_id and not project_id and self._serves_own:
