@@ -137,6 +137,14 @@ def test_the_same_kind_of_error_of_the_same_tool_is_enough(
     assert not reflection.HasField("lessons")
 
 
+def test_another_failure_of_the_kind_does_not_bring_what_came_of_one(
+    server: SidecarThread, memory: ReflectiveMemoryServiceStub
+) -> None:
+    learn(memory, "another")
+    (reflection,) = reflections_of(server, "another", "no such column: amount")
+    assert not reflection.HasField("lessons")
+
+
 def test_what_was_brought_is_not_brought_again(server: SidecarThread, memory: ReflectiveMemoryServiceStub) -> None:
     learn(memory, "again")
     first, second = reflections_of(server, "again", "no such table: stock", "Table 'stock' doesn't exist")

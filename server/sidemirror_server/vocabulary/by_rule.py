@@ -82,6 +82,15 @@ def rule_words(text: str) -> RuleWords | None:
     return RuleWords(RuleKind.GENERAL) if _GENERAL.fullmatch(said) else None
 
 
+def own_words(text: str) -> str:
+    """What a text tells of one case: of general advice by the rules the name that does not exist, or nothing. Their other
+    words stand in every such lesson."""
+    words = rule_words(text)
+    if words is None or words.kind not in (RuleKind.NAMED, RuleKind.GENERAL):
+        return text
+    return words.name
+
+
 def quotes_user(text: str) -> bool:
     """Whether a text quotes a user in the words of the rules: what one user said is not told to others."""
     return _QUOTED.search(text.lower()) is not None

@@ -23,7 +23,7 @@ from sidemirror_server.memory.finding.fits import (
 from sidemirror_server.memory.finding.ranking import Ranked
 from sidemirror_server.memory.finding.recall import Question, Recall
 from sidemirror_server.memory.finding.search import Filter, MemorySearch
-from sidemirror_server.memory.finding.worth_telling import says_nothing_at_failure
+from sidemirror_server.memory.finding.worth_telling import is_about, says_nothing_at_failure
 from sidemirror_server.memory.kin.graph import FAN_OUT, MemoryGraph
 from sidemirror_server.memory.kin.links import Node, NodeKind, node_of
 from sidemirror_server.memory.kin.signature import error_signature
@@ -182,7 +182,7 @@ class MemoryContext:
         has_shell: bool = False,
     ) -> tuple[BlockLesson, ...]:
         """The lessons for a turn's failed calls, the best first: about the same failure, or this kind of error of this
-        tool. Leaves out the memories `but`, those that the turn holds back, those that a policy silences, and with a
+        tool and about this error. Leaves out the memories `but`, those that the turn holds back, those that a policy silences, and with a
         shell those that no person reviewed. Raises what the store raises."""
         advice = await self._policies.advice(scope)
         if not advice.gives(AdviceKind.LESSONS) or await self._recall.has_none(scope):
@@ -206,6 +206,7 @@ class MemoryContext:
             for one in (candidate_of(memory, None, told, calls) for memory in found if memory.memory_id not in left_out)
             if advice.shows(one.memory.memory_id, one.memory.strategy_of, *one.memory.derived_from)
             if one.applies >= Applies.TO_THE_CALL and not is_excluded(one.memory, asked)
+            if one.applies is Applies.TO_THE_FAILURE or is_about(one.memory, (failure.text for failure in failures))
             if one.memory.is_reviewed or not has_shell
             if not says_nothing_at_failure(one.memory, (failure.text for failure in failures))
             if not says_no_lesson(one.memory.content)
