@@ -23,7 +23,7 @@ _FEWEST_TERMS = 4
 def says_nothing_at_failure(memory: MemoryRecord, errors: Iterable[str]) -> bool:
     """Whether a lesson about failing calls, with these errors, says nothing of them."""
     words = _unreviewed(memory)
-    if words is None or words.kind is RuleKind.PASSED:
+    if words is None:
         return False
     missing = (missing_name(error) for error in errors)
     return words.kind is not RuleKind.NAMED or words.name not in {one.name.lower() for one in missing if one}
