@@ -7,7 +7,7 @@ import pytest
 from bench.recovery_runs import results
 from bench.split import Part
 from sidemirror_client.failing import may_have_failed
-from sidemirror_server.memory.recoveries.failed import reports_failure
+from sidemirror_server.trace.failed import reports_failure
 from tests.memory.test_failed import FAILED
 from tests.recorded import recordings
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.memory.recoveries.failed import call_failed
+from sidemirror_server.trace.failed import call_failed
 from sidemirror_server.operations.shown import clock_time, in_short, words_of
 
 

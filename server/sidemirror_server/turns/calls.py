@@ -7,7 +7,7 @@ every event, so a call that works is not read until somebody asks what was looke
 import msgspec
 
 from sidemirror_server.memory.recoveries.asked import asked, look_up_of
-from sidemirror_server.memory.recoveries.failed import call_failed
+from sidemirror_server.trace.failed import call_failed
 from sidemirror_server.memory.recoveries.moves import Tally
 from sidemirror_server.memory.recoveries.open_calls import opened, taken
 from sidemirror_server.memory.recoveries.signed import failure_signature

@@ -18,7 +18,7 @@ import msgspec
 from sidemirror_server.memory.kin.signature import PASSES_BY_ITSELF, category_in
 from sidemirror_server.memory.recoveries.asked import Asked, asked, asks_the_sidecar, only_waits, same_intent
 from sidemirror_server.memory.recoveries.changed import FEWEST_VALUE_CHARS, change
-from sidemirror_server.memory.recoveries.failed import call_failed
+from sidemirror_server.trace.failed import call_failed
 from sidemirror_server.memory.recoveries.observation import (
     CameFrom,
     Move,
