@@ -188,8 +188,10 @@ async def test_what_stands_in_quotation_marks_was_said(returned: str, quoted: st
         ("RuntimeError: kaboom", "The goal failed: “RuntimeError: kaboom”."),
         (
             "no such table: order",
-            "The goal failed: “no such table: order”. There is no table `order`: list or look up what exists before "
-            "calling the tool again.",
+            (
+                "The goal failed: “no such table: order”. There is no table `order`: list or look up what exists "
+                "before calling the tool again."
+            ),
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""What `sidemirror turns why TURN` says of failures without a reflection: a call before them whose result had not come."""
+"""What `sidemirror turns why TURN` says of failures without a reflection: an earlier call's result had not come."""
 
 from collections.abc import Iterator, Sequence
 
@@ -27,7 +27,8 @@ def reflections_waited(entries: Sequence[pb.TurnEntry], plan: pb.TurnPlan | None
             if has_failed and waiting and event.event_id not in reflected:
                 names = ", ".join(dict.fromkeys(in_short(one.tool_called.name) for one in waiting.values()))
                 name = in_short(call.tool_called.name) if call is not None else "tool"
-                yield f"{clock_time(event.time)}  {name} failed: no reflection, because the result of {names} had not come"
+                why = f"because the result of {names} had not come"
+                yield f"{clock_time(event.time)}  {name} failed: no reflection, {why}"
 
 
 def _taken(waiting: dict[str, pb.TurnEvent], event: pb.TurnEvent) -> pb.TurnEvent | None:

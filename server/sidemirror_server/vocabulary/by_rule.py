@@ -80,8 +80,8 @@ def rule_words(text: str) -> RuleWords | None:
 
 
 def own_words(text: str) -> str:
-    """What a text tells of one case: of general advice by the rules the name that does not exist, or nothing. Their other
-    words stand in every such lesson."""
+    """What a text tells of one case: of general advice by the rules the name that does not exist, or nothing. Their
+    other words stand in every such lesson."""
     words = rule_words(text)
     if words is None or words.kind not in (RuleKind.NAMED, RuleKind.GENERAL):
         return text

@@ -182,8 +182,8 @@ class MemoryContext:
         has_shell: bool = False,
     ) -> tuple[BlockLesson, ...]:
         """The lessons for a turn's failed calls, the best first: about the same failure, or this kind of error of this
-        tool and about this error. Leaves out the memories `but`, those that the turn holds back, those that a policy silences, and with a
-        shell those that no person reviewed. Raises what the store raises."""
+        tool and about this error. Leaves out the memories `but`, those that the turn holds back, those that a policy
+        silences, and with a shell those that no person reviewed. Raises what the store raises."""
         advice = await self._policies.advice(scope)
         if not advice.gives(AdviceKind.LESSONS) or await self._recall.has_none(scope):
             return ()

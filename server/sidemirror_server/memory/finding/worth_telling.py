@@ -30,9 +30,9 @@ def says_nothing_at_failure(memory: MemoryRecord, errors: Iterable[str]) -> bool
 
 
 def is_about(memory: MemoryRecord, errors: Iterable[str]) -> bool:
-    """Whether a lesson for this kind of error of this tool is about one of these errors. A tool such as a shell has many
-    failures of a kind: a lesson that came of one failure is about others only where it has words of theirs. One that
-    came of none has the conditions that its author gave."""
+    """Whether a lesson for this kind of error of this tool is about one of these errors. A tool such as a shell has
+    many failures of a kind: a lesson that came of one failure is about others only where it has words of theirs. One
+    that came of none has the conditions that its author gave."""
     if not memory.error_signature:
         return True
     tool, said = tool_of(memory.error_signature), telling_terms(own_words(memory.content))
@@ -43,7 +43,7 @@ def _has_words(said: frozenset[str], error: str) -> bool:
     """Whether these terms name what an error says is missing, or have enough of its words."""
     missing = missing_name(error)
     named = telling_terms(missing.name) if missing else frozenset()
-    return bool(named) and named <= said or len(said & telling_terms(error) - STOCK) >= _FEWEST_WORDS
+    return (bool(named) and named <= said) or len(said & telling_terms(error) - STOCK) >= _FEWEST_WORDS
 
 
 def says_nothing_at_start(memory: MemoryRecord, task: str, *, had_failure: bool) -> str:

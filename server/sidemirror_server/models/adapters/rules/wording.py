@@ -1,8 +1,8 @@
 """Puts recorded texts into sentences: names in backquotes, quotations on one line and whole, errors as what they say.
 
-A quotation that would have to be cut is left out: half a sentence of a tool may say the opposite. A quotation is what was
-said, on one line: only marks that would end it become others, and what could pass for a heading or a tag is marked as
-left out.
+A quotation that would have to be cut is left out: half a sentence of a tool may say the opposite. A quotation is what
+was said, on one line: only marks that would end it become others, and what could pass for a heading or a tag is marked
+as left out.
 """
 
 import ast
