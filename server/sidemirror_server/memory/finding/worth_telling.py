@@ -41,9 +41,19 @@ def is_about(memory: MemoryRecord, errors: Iterable[str]) -> bool:
 
 def _has_words(said: frozenset[str], error: str) -> bool:
     """Whether these terms name what an error says is missing, or have enough of its words."""
+    return _has_name(said, error) or len(said & telling_terms(error) - STOCK) >= _FEWEST_WORDS
+
+
+def names_missing(memory: MemoryRecord, errors: Iterable[str]) -> bool:
+    """Whether a lesson names what one of these errors says is missing."""
+    said = telling_terms(own_words(memory.content))
+    return any(_has_name(said, error) for error in errors)
+
+
+def _has_name(said: frozenset[str], error: str) -> bool:
     missing = missing_name(error)
     named = telling_terms(missing.name) if missing else frozenset()
-    return (bool(named) and named <= said) or len(said & telling_terms(error) - STOCK) >= _FEWEST_WORDS
+    return bool(named) and named <= said
 
 
 def says_nothing_at_start(memory: MemoryRecord, task: str, *, had_failure: bool) -> str:
