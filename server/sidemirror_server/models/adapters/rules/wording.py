@@ -1,8 +1,8 @@
 """Puts recorded texts into sentences: names in backquotes, quotations on one line and whole, errors as what they say.
 
 A quotation that would have to be cut is left out: half a sentence of a tool may say the opposite. A quotation is what
-was said, on one line: only marks that would end it become others, and what could pass for a heading or a tag is marked
-as left out.
+was said, on one line: quotation marks in it become single ones, and what could pass for a heading or a tag is
+marked as left out.
 """
 
 import ast
@@ -20,7 +20,7 @@ from sidemirror_server.vocabulary.text import clip
 _QUOTE_CHARS = 160
 _NAME_CHARS = 48
 _READ_CHARS = 4_000
-_QUOTE_MARKS = str.maketrans({"“": '"', "”": '"'})
+_QUOTE_MARKS = str.maketrans({"“": "'", "”": "'", '"': "'", "`": "'"})
 _NAME_MARKS = str.maketrans({"“": "'", "”": "'", '"': "'", "`": "'", "[": "(", "]": ")", "<": "(", ">": ")"})
 # Brackets with a word, as headings and tags have it; `[Errno 2]`, `[[65]]` and `['amount']` are none.
 _HEADING = re.compile(
