@@ -22,7 +22,7 @@ from bench.split import Part
 from sidemirror_server.http.hooks.hosts.happening import CallEnded
 from sidemirror_server.http.hooks.table import HOSTS
 from sidemirror_server.http.hooks.transcript import failed_in
-from sidemirror_server.memory.recoveries.failed import call_failed
+from sidemirror_server.trace.failed import call_failed
 from tests.architecture.repository import ROOT
 from tests.http.callers import bearing
 from tests.http.hooks.players import PLAYERS, ClaudeCode, Codex, Player

@@ -18,8 +18,8 @@ from bench.recovery_next import METHODS, Scores, cases_of, difference, scores_of
 from bench.recovery_runs import CORPORA, Run, results, runs
 from bench.recovery_strangers import strangers
 from bench.split import Part
-from sidemirror_server.memory.recoveries.failed import reports_failure
 from sidemirror_server.memory.recoveries.observation import MoveKind
+from sidemirror_server.trace.failed import reports_failure
 from tests.recorded import DATA
 
 _SEEDS = 5

@@ -11,7 +11,7 @@ from tests.recorded import recordings
 
 # Issue 17: of 1,000 calls of hooks, of which there are four kinds.
 CALLS, MOST_P99_MS = 250, 50.0
-# As measured; what the text alone says is decided by `memory/recoveries/failed.py`.
+# As measured; what the text alone says is decided by `trace/failed.py`.
 FEWEST_BY_HOST, FEWEST_BY_TEXT = 0.99, 0.95
 
 

@@ -7,9 +7,9 @@ import pytest
 from bench.recovery_runs import results
 from bench.split import Part
 from sidemirror_client.failing import may_have_failed
-from sidemirror_server.memory.recoveries.failed import reports_failure
-from tests.memory.test_failed import FAILED
+from sidemirror_server.trace.failed import reports_failure
 from tests.recorded import recordings
+from tests.trace.test_failed import FAILED
 
 # Of frameworks' own examples, and of the wordings that the sidecar knows.
 MORE = (

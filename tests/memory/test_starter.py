@@ -27,7 +27,8 @@ SQLITE_TABLES = "SELECT ... FROM sqlite_master"
 
 # What programs say, as their documentation or the programs themselves have it, and the look-up for it.
 FAILURES = (
-    ("git checkout feature", "error: pathspec 'feature' did not match any file(s) known to git", "git ls-files"),
+    ("git checkout feature", "error: pathspec 'feature' did not match any file(s) known to git", "git branch --list"),
+    ("git add notes.txt", "fatal: pathspec 'notes.txt' did not match any files", "git ls-files"),
     ("git switch feature-x", "fatal: invalid reference: feature-x", "git branch --list"),
     ("git push origin main", "error: src refspec main does not match any", "git branch --list"),
     (
@@ -133,7 +134,7 @@ def test_every_row_is_reached_and_has_a_source_and_a_reviewed_look_up() -> None:
 
 
 def test_a_call_is_not_told_what_it_is() -> None:
-    signature = error_signature("shell", "error: pathspec 'feature' did not match any file(s) known to git")
+    signature = error_signature("shell", "fatal: pathspec 'feature' did not match any files")
     assert starter_for(signature, "git ls-files") is None
     assert starter_for(signature, "git checkout") is not None
     assert starter_for(signature, "") is None

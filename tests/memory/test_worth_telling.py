@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from sidemirror_server.memory.finding.worth_telling import says_nothing_at_failure, says_nothing_at_start
+from sidemirror_server.memory.finding.worth_telling import is_about, says_nothing_at_failure, says_nothing_at_start
 from sidemirror_server.memory.record import MemoryKind, MemoryRecord
 from sidemirror_server.vocabulary.origin import Origin
 
@@ -41,7 +41,7 @@ def reviewed(memory: MemoryRecord) -> MemoryRecord:
         (LOOK_UP, "Table 'USERS' doesn't exist", True),
         (LOOK_UP, "no such table: orders", False),
         (LOOK_UP, "timed out", False),
-        (PASSED, "503", True),
+        (PASSED, "503", False),
         (GENERAL, "503", False),
         (RESTATED, "no such table: users", False),
         (QUOTED, "I meant the net sum", False),
@@ -51,6 +51,31 @@ def reviewed(memory: MemoryRecord) -> MemoryRecord:
 def test_at_a_failing_call(text: str, error: str, is_told: bool) -> None:
     assert says_nothing_at_failure(lesson(text), [error]) is not is_told
     assert not says_nothing_at_failure(reviewed(lesson(text)), [error])
+
+
+COLUMN = "There is no column `amount`: list or look up what exists before calling `Bash` again."
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "is_told"),
+    [
+        (COLUMN, "no such column: amount", True),
+        (COLUMN, "ModuleNotFoundError: No module named 'pandas'", False),
+        (COLUMN, "cat: notes.txt: No such file or directory", False),
+        (COLUMN, "bash: line 1: nosuchcmd: command not found", False),
+        (COLUMN, "no such table: orders", False),
+        (COLUMN, 'relation "orders" does not exist', False),
+        ("Type the names of subcommands out of `cargo --list`.", "error: no such command: `biuld`", False),
+        ("pandas is not installed here: use polars.", "ModuleNotFoundError: No module named 'pandas'", True),
+        ("The warehouse keeps its orders by year.", "warehouse has no orders for May", True),
+        ("Bash could not find the file.", "cat: notes.txt: No such file or directory", False),
+    ],
+)
+def test_a_tool_for_everything_has_many_failures_of_a_kind(text: str, error: str, is_told: bool) -> None:
+    """Reviewed or not: every command of a coding agent is the tool `Bash`, and most of its failures are not found."""
+    of_failure = msgspec.structs.replace(reviewed(lesson(text)), error_signature="Bash|not_found|missing_column")
+    assert is_about(of_failure, [error]) is is_told
+    assert is_about(lesson(text), [error]), "its author said when it applies"
 
 
 @pytest.mark.parametrize("text", [LOOK_UP, PASSED, GENERAL, RESTATED, QUOTED, OTHER])
@@ -65,7 +90,7 @@ def test_at_a_start(text: str) -> None:
             ("failed", "Go on", True),
         )
     }
-    advises = text not in (RESTATED, QUOTED)
+    advises = text not in (RESTATED, PASSED, QUOTED)
     is_other = text == OTHER
     assert told == {"another": is_other, "none": is_other, "same": advises, "failed": advises}
     assert not says_nothing_at_start(reviewed(lesson(text)), "", had_failure=False)

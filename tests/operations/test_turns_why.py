@@ -23,7 +23,7 @@ from tests.faults.sidecars import Running, Stub, channel, running
 from tests.goals.agents import a_report, connected, until_ended
 from tests.memory.recovering import FAILURE, UNTOLD, live_through, until_observed
 from tests.operations.test_turns import LESSON, said
-from tests.wire.calls import called, failed, returned
+from tests.wire.calls import MEDIUM, called, failed, returned
 
 
 def recorded(*what: thinking_pb.TurnEvent | thinking_pb.TurnDirective) -> list[thinking_pb.TurnEntry]:
@@ -177,6 +177,27 @@ async def test_a_turn_and_its_goal_name_each_other(tmp_path: Path, capsys: pytes
         await served.stub.StartTurn(start, timeout=60)
         _, lines, _ = await said(capsys, served, "goals", "show", "lima")
         assert any(line.endswith("  shown in turn t2") for line in lines), lines
+
+
+async def test_a_result_that_never_came_is_the_reason_of_no_reflection(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two failures wait for it; the third has a reflection, which is on all of them."""
+    said_of = "b failed: no reflection, because the result of a had not come"
+    async with running(tmp_path) as served:
+        mode = thinking_pb.REFLECTION_MODE_AUTO
+        start = thinking_pb.StartTurnRequest(turn_id="t", session_id="s", config=MEDIUM, reflection_mode=mode)
+        await served.stub.StartTurn(start, timeout=60)
+        await reported(served, called("a", "{}", "a"))
+        for number in range(3):
+            one = f"b{number}"
+            await reported(served, called("b", "{}", one), failed("no such table: q1", one))
+            if number < 2:
+                _, lines, _ = await said(capsys, served, "turns", "why", "t")
+                assert [line.endswith(said_of) for line in lines].count(True) == number + 1
+        await until_recorded(served, lambda entry: entry.directive.HasField("reflection"))
+        _, lines, _ = await said(capsys, served, "turns", "why", "t")
+        assert not [line for line in lines if line.endswith(said_of)]
 
 
 async def reported(served: Running, *events: thinking_pb.TurnEvent, turn_id: str = "t") -> None:

@@ -137,6 +137,29 @@ def test_the_same_kind_of_error_of_the_same_tool_is_enough(
     assert not reflection.HasField("lessons")
 
 
+def test_another_failure_of_the_kind_does_not_bring_what_came_of_one(
+    server: SidecarThread, memory: ReflectiveMemoryServiceStub
+) -> None:
+    learn(memory, "another")
+    (reflection,) = reflections_of(server, "another", "no such column: amount")
+    assert not reflection.HasField("lessons")
+
+
+def test_a_lesson_for_the_tool_is_brought_where_its_name_is_missing(
+    server: SidecarThread, memory: ReflectiveMemoryServiceStub
+) -> None:
+    """As the page on hooks stores one; the strategy comes with the reflection that has the name."""
+    text = "report.py was written with pandas, which is not installed here."
+    applies = pb.AppliesWhen(tools=["Bash"])
+    kept = store(memory, "by-hand", text, strategy_text="Use polars in report.py.", applies_when=applies)
+    missing = "ModuleNotFoundError: No module named 'pandas'"
+    (reflection,) = reflections_of(server, "by-hand", missing, tool="Bash")
+    assert [item.id for item in reflection.lessons.items] == [kept.strategy_id, kept.reflection_id]
+    for tool, error in (("Bash", "ModuleNotFoundError: No module named 'numpy'"), ("python", missing)):
+        (reflection,) = reflections_of(server, "by-hand", error, tool=tool)
+        assert not reflection.HasField("lessons")
+
+
 def test_what_was_brought_is_not_brought_again(server: SidecarThread, memory: ReflectiveMemoryServiceStub) -> None:
     learn(memory, "again")
     first, second = reflections_of(server, "again", "no such table: stock", "Table 'stock' doesn't exist")

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.memory.recoveries.failed import call_failed
 from sidemirror_server.operations.shown import clock_time, in_short, words_of
+from sidemirror_server.trace.failed import call_failed
 
 
 def said_in(entries: Sequence[pb.TurnEntry]) -> Iterator[str]:

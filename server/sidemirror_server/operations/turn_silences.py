@@ -17,6 +17,7 @@ from sidemirror_server.operations.silences import recalled_later, why_no_advice,
 from sidemirror_server.operations.turn_goals import goals_of
 from sidemirror_server.operations.turn_lessons import held_about, lessons_around, newest_lessons
 from sidemirror_server.operations.turn_said import has_failed, said_in
+from sidemirror_server.operations.turn_waits import reflections_waited
 from sidemirror_server.operations.watch_lines import critique_told
 
 _SHADOW = (pb.SILENCE_REASON_SHADOW,)
@@ -36,6 +37,7 @@ def about_turn(channel: grpc.Channel, record: pb.GetTurnResponse, scope: dict[st
     newest = newest_lessons(channel, scope)
     yield from lessons_around(newest, record.turn)
     yield from at_failures(record, plan, newest.held)
+    yield from reflections_waited(record.entries, plan)
     yield from _followed(record)
     yield from said_in(record.entries)
     yield from goals_of(channel, record.turn.turn_id, scope)

@@ -1,6 +1,7 @@
 """Decides whether the agent should reflect at a decision point. `vocabulary/budget.py:claim` checks the turn's budget.
 
-A decision point is the time after the last open tool call of a turn has ended, and before the next model call.
+A decision point is the time after the last open tool call of a turn has ended, and before the next model call. A call
+whose agent has gone on without its result is not waited for (`turn.py`).
 """
 
 from enum import Enum

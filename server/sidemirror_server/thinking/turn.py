@@ -44,6 +44,7 @@ from sidemirror_server.trace.event import (
     Uncertainty,
     UserMessage,
 )
+from sidemirror_server.trace.failed import reports_failure
 from sidemirror_server.trace.failure import category_of
 from sidemirror_server.trace.log import TurnStanding
 from sidemirror_server.vocabulary.budget import BudgetLeft, budget_left
@@ -67,6 +68,9 @@ _QUESTION_CHARS = 4_000
 _MOST_ERRORS = 20
 # Limit on the open calls that a turn keeps. Chosen here: no agent runs as many at once.
 _MOST_OPEN_CALLS = 1_000
+# After so many rounds of calls without its result nobody waits for a call. Chosen here: calls that run side by side may
+# be followed by one more as soon as the first has answered, and a result that was never reported costs two failures.
+_ROUNDS = 2
 # How many tool results a turn keeps for a critique of its response; a reflection shows the last three. Chosen here: at
 # most 2,000 code points each, and 40,000 in total.
 _KEPT_RESULTS = 20
@@ -329,9 +333,20 @@ def _model_moved_on(state: TurnState, agent: str) -> None:
             state.open_calls[call_id] = msgspec.structs.replace(call, stale=True)
 
 
+def _called_on(state: TurnState, agent: str) -> None:
+    """The agent calls again after an answer, as an agent does whose model was called: its loop need not report that."""
+    for call_id, call in state.open_calls.items():
+        if call.agent == agent and not call.stale:
+            rounds = call.rounds + 1
+            state.open_calls[call_id] = msgspec.structs.replace(call, rounds=rounds, stale=rounds >= _ROUNDS)
+
+
 def _tool_called(state: TurnState, sequence: int, event: Event, what: ToolCalled) -> None:
     state.tool_call_count += 1
     state.at_decision = False
+    if event.agent in state.answered:
+        state.answered.discard(event.agent)
+        _called_on(state, event.agent)
     call_id = what.call_id or event.event_id
     if len(state.open_calls) >= _MOST_OPEN_CALLS:
         state.open_calls.pop(next(iter(state.open_calls)))
@@ -343,6 +358,9 @@ def _tool_called(state: TurnState, sequence: int, event: Event, what: ToolCalled
 
 def _tool_returned(state: TurnState, sequence: int, event: Event, what: ToolReturned) -> None:
     _call_ended(state, sequence, event, "tool_result", what.call_id, what.content, failed=what.is_error)
+    # Counted as `turns show` tells it; a reflection takes the agent's word for how a call ended.
+    if not what.is_error and not what.has_worked and reports_failure(what.content):
+        state.tool_error_count += 1
 
 
 def _tool_failed(state: TurnState, sequence: int, event: Event, what: ToolFailed) -> None:
@@ -353,9 +371,11 @@ def _call_ended(
     state: TurnState, sequence: int, event: Event, kind: str, call_id: str, text: str, *, failed: bool
 ) -> None:
     call = _take_call(state, call_id, event.agent)
+    state.answered.add(event.agent)
     tool = call.name if call else ""
     if failed:
         state.tool_error_count += 1
+        state.marked_error_count += 1
         seen = SeenError(event.event_id, tool, clip(text, _STEP_CHARS), sequence)
         state.tool_errors = (*state.tool_errors[-_MOST_ERRORS + 1 :], seen)
     if call is not None:

@@ -15,7 +15,8 @@ from sidemirror_server.vocabulary.status import ResultStatus
 
 
 class OpenCall(msgspec.Struct, frozen=True):
-    """A tool call without a result. A `stale` call no longer delays a decision: its agent's model was called again."""
+    """A tool call without a result. A `stale` call no longer delays a decision: its agent has gone on without it.
+    `rounds`: how often the agent has got an answer and then called again since."""
 
     call_id: str
     event_id: EventId
@@ -24,6 +25,7 @@ class OpenCall(msgspec.Struct, frozen=True):
     polling: bool
     agent: str
     stale: bool = False
+    rounds: int = 0
 
 
 # An agent's call: the agent, and the call's key.
@@ -84,6 +86,8 @@ class TurnState(msgspec.Struct):
     skips_told: tuple[ResultStatus, ...] = ()
 
     open_calls: dict[str, OpenCall] = {}
+    # The agents that had an answer since their last call.
+    answered: set[str] = set()
     windows: dict[str, Window] = {}
     findings: tuple[Detection, ...] = ()
     claims: dict[DirectiveId, tuple[int, SlotClaim]] = {}
@@ -95,7 +99,9 @@ class TurnState(msgspec.Struct):
 
     event_count: int = 0
     tool_call_count: int = 0
+    # Failed calls, also those that only their text reports; and those of them that the agent said failed.
     tool_error_count: int = 0
+    marked_error_count: int = 0
     nudge_count: int = 0
     # What the agent was told: lessons and recoveries, nudges, reflections and critiques.
     told_lessons: frozenset[str] = frozenset()

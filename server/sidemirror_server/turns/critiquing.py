@@ -126,7 +126,7 @@ def wanted(state: TurnState, response: str) -> tuple[str, ...]:
     if state.critique_mode == "off":
         return ()
     # The gate only needs the numbers of results and failures, not their order.
-    failed = state.tool_error_count
+    failed = state.marked_error_count
     gate = should_critique((place < failed for place in range(state.steps_done)), len(response))
     always = (GateReason.ALWAYS,) if state.critique_mode == "always" else ()
     return tuple(reason.value for reason in (*gate.reasons, *always))

@@ -44,7 +44,7 @@ def causes_of(state: TurnState) -> tuple[Cause, ...]:
     """What the turn has to teach: a failed call (repaired or not), a detector's finding, a response that was revised
     after a critique, a user who corrects what the agent did. Empty if nothing."""
     found = []
-    if state.tool_error_count:
+    if state.marked_error_count:
         found.append(Cause.FAILURE)
     if state.nudge_count:
         found.append(Cause.NUDGE)

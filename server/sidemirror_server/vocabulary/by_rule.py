@@ -14,12 +14,11 @@ from sidemirror_server.vocabulary.telling import without_references
 
 
 class RuleKind(Enum):
-    """RESTATED: that calls failed, what their errors said, that calls were repeated or should not be. PASSED: the
-    same, of a failure that passed by itself. QUOTED: what a user said. GENERAL: what helps against failures of a kind.
+    """RESTATED: that calls failed, what their errors said, that a later one worked, that calls were repeated or should
+    not be. QUOTED: what a user said. GENERAL: what helps against failures of a kind.
     NAMED: to look up what exists in the place of a name that does not."""
 
     RESTATED = auto()
-    PASSED = auto()
     QUOTED = auto()
     GENERAL = auto()
     NAMED = auto()
@@ -44,8 +43,6 @@ _FAILED = (
     rf"|in \d+ cases {_TOOL} failed in the same way \([a-z_]+\)"
 )
 _RESTATED = re.compile(rf"(?:{_FAILED})(?:\.\s+(?:{_FAILED}))*\.?")
-# Whoever meets such a failure learns something from it: that it passes. A timeout may be of another call's making.
-_PASSES = re.compile(r"a (?:rate limit|network) failure; a later call of it worked")
 _QUOTED = re.compile(r"the user corrected the agent: “")
 # The advice of `models/adapters/rules/advice.py`; a test holds that every such sentence is known here.
 _GENERAL = re.compile(
@@ -76,10 +73,19 @@ def rule_words(text: str) -> RuleWords | None:
     if _QUOTED.search(said):
         return RuleWords(RuleKind.QUOTED)
     if _RESTATED.fullmatch(said):
-        return RuleWords(RuleKind.PASSED if _PASSES.search(said) else RuleKind.RESTATED)
+        return RuleWords(RuleKind.RESTATED)
     if named := _NAMED.fullmatch(said):
         return RuleWords(RuleKind.NAMED, named[1])
     return RuleWords(RuleKind.GENERAL) if _GENERAL.fullmatch(said) else None
+
+
+def own_words(text: str) -> str:
+    """What a text tells of one case: of general advice by the rules the name that does not exist, or nothing. Their
+    other words stand in every such lesson."""
+    words = rule_words(text)
+    if words is None or words.kind not in (RuleKind.NAMED, RuleKind.GENERAL):
+        return text
+    return words.name
 
 
 def quotes_user(text: str) -> bool:

@@ -30,7 +30,7 @@ from sidemirror_server.http.hooks.sentences import (
     switch_of,
 )
 from sidemirror_server.http.hooks.transcript import failed_in
-from sidemirror_server.memory.recoveries.failed import reports_failure
+from sidemirror_server.trace.failed import reports_failure
 from sidemirror_server.vocabulary.text import enter
 
 # Seconds that are left of an answer's time for sending it.

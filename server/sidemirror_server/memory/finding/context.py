@@ -23,7 +23,7 @@ from sidemirror_server.memory.finding.fits import (
 from sidemirror_server.memory.finding.ranking import Ranked
 from sidemirror_server.memory.finding.recall import Question, Recall
 from sidemirror_server.memory.finding.search import Filter, MemorySearch
-from sidemirror_server.memory.finding.worth_telling import says_nothing_at_failure
+from sidemirror_server.memory.finding.worth_telling import is_about, names_missing, says_nothing_at_failure
 from sidemirror_server.memory.kin.graph import FAN_OUT, MemoryGraph
 from sidemirror_server.memory.kin.links import Node, NodeKind, node_of
 from sidemirror_server.memory.kin.signature import error_signature
@@ -182,8 +182,8 @@ class MemoryContext:
         has_shell: bool = False,
     ) -> tuple[BlockLesson, ...]:
         """The lessons for a turn's failed calls, the best first: about the same failure, or this kind of error of this
-        tool. Leaves out the memories `but`, those that the turn holds back, those that a policy silences, and with a
-        shell those that no person reviewed. Raises what the store raises."""
+        tool and about this error. Leaves out the memories `but`, those that the turn holds back, those that a policy
+        silences, and with a shell those that no person reviewed. Raises what the store raises."""
         advice = await self._policies.advice(scope)
         if not advice.gives(AdviceKind.LESSONS) or await self._recall.has_none(scope):
             return ()
@@ -201,13 +201,15 @@ class MemoryContext:
         before = await self.decided(scope, turn_id) if found else NOTHING_DECIDED
         left_out = {*but, *superseded, *held_of((memory.memory_id for memory in found), of, before)}
         asked = telling_terms(told.task)
+        errors = tuple(failure.text for failure in failures)
+        naming = {memory.memory_id for memory in found if names_missing(memory, errors)}
         fitting = [
             one
             for one in (candidate_of(memory, None, told, calls) for memory in found if memory.memory_id not in left_out)
             if advice.shows(one.memory.memory_id, one.memory.strategy_of, *one.memory.derived_from)
-            if one.applies >= Applies.TO_THE_CALL and not is_excluded(one.memory, asked)
+            if _is_for(one, errors, naming) and not is_excluded(one.memory, asked)
             if one.memory.is_reviewed or not has_shell
-            if not says_nothing_at_failure(one.memory, (failure.text for failure in failures))
+            if not says_nothing_at_failure(one.memory, errors)
             if not says_no_lesson(one.memory.content)
         ]
         # Strategies come before reflections.
@@ -271,6 +273,17 @@ class MemoryContext:
         ]
         # Memories that apply come first; within both groups the most similar come first.
         return sorted(candidates, key=lambda one: (-one.applies, -one.score, -one.memory.importance))
+
+
+def _is_for(one: Candidate, errors: Sequence[str], naming: Collection[str]) -> bool:
+    """Whether a lesson is about one of these errors. `naming`: the memories that name what is missing: one that is for
+    the tool, and came of no failure, is told there with its strategy."""
+    if one.applies is Applies.TO_THE_FAILURE:
+        return True
+    if one.applies is Applies.TO_THE_CALL:
+        return is_about(one.memory, errors)
+    is_by_hand = one.applies is Applies.IN_PART and not one.memory.error_signature
+    return is_by_hand and (one.memory.memory_id in naming or one.memory.strategy_of in naming)
 
 
 def _lesson(one: Candidate) -> BlockLesson:

@@ -12,6 +12,7 @@ from sidemirror_server.memory.record import MemoryRecord, quarantine_word
 from sidemirror_server.policy.record import Advice
 from sidemirror_server.trace.receipts import Fit, FitBy
 from sidemirror_server.vocabulary.block import Omitted
+from sidemirror_server.vocabulary.by_rule import own_words
 from sidemirror_server.vocabulary.telling import says_no_lesson
 from sidemirror_server.vocabulary.terms import telling_terms, terms_of
 
@@ -51,7 +52,7 @@ class Applies(IntEnum):
     NOT_NAMED = 0
     # The lesson names a tool or a kind of error of the task.
     IN_PART = 1
-    # The lesson is for this kind of error of this tool.
+    # The lesson is for this kind of error of this tool; `worth_telling.py:is_about` says whether for this error.
     TO_THE_CALL = 2
     # The lesson is about this very failure.
     TO_THE_FAILURE = 3
@@ -168,4 +169,4 @@ def _fits_by_words(one: Candidate, asked: frozenset[str]) -> bool:
 
 def _shared(one: Candidate, asked: frozenset[str]) -> frozenset[str]:
     """The telling words that the task and the memory have in common."""
-    return asked & telling_terms(f"{one.memory.content}\n{one.memory.task_text}")
+    return asked & telling_terms(f"{own_words(one.memory.content)}\n{one.memory.task_text}")

@@ -6,11 +6,15 @@ whether it fits. Lessons in other words, and those that a person has reviewed, a
 
 from collections.abc import Iterable
 
+from sidemirror_server.memory.kin.signature import tool_of
 from sidemirror_server.memory.record import MemoryRecord
-from sidemirror_server.vocabulary.by_rule import RuleKind, RuleWords, rule_words
+from sidemirror_server.vocabulary.by_rule import RuleKind, RuleWords, own_words, rule_words
 from sidemirror_server.vocabulary.missing_names import missing_name
-from sidemirror_server.vocabulary.terms import terms_of
+from sidemirror_server.vocabulary.telling import STOCK
+from sidemirror_server.vocabulary.terms import telling_terms, terms_of
 
+# So many distinctive words of an error make a lesson one about it, as those of a task do (`fits.py`). Chosen here.
+_FEWEST_WORDS = 2
 # Two texts say the same if they have this share of their words in common. Chosen here.
 _SAME_RATIO = 0.8
 _FEWEST_TERMS = 4
@@ -19,10 +23,37 @@ _FEWEST_TERMS = 4
 def says_nothing_at_failure(memory: MemoryRecord, errors: Iterable[str]) -> bool:
     """Whether a lesson about failing calls, with these errors, says nothing of them."""
     words = _unreviewed(memory)
-    if words is None or words.kind is RuleKind.PASSED:
+    if words is None:
         return False
     missing = (missing_name(error) for error in errors)
     return words.kind is not RuleKind.NAMED or words.name not in {one.name.lower() for one in missing if one}
+
+
+def is_about(memory: MemoryRecord, errors: Iterable[str]) -> bool:
+    """Whether a lesson for this kind of error of this tool is about one of these errors. A tool such as a shell has
+    many failures of a kind: a lesson that came of one failure is about others only where it has words of theirs. One
+    that came of none has the conditions that its author gave."""
+    if not memory.error_signature:
+        return True
+    tool, said = tool_of(memory.error_signature), telling_terms(own_words(memory.content))
+    return any(_has_words(said - telling_terms(tool), error) for error in errors)
+
+
+def _has_words(said: frozenset[str], error: str) -> bool:
+    """Whether these terms name what an error says is missing, or have enough of its words."""
+    return _has_name(said, error) or len(said & telling_terms(error) - STOCK) >= _FEWEST_WORDS
+
+
+def names_missing(memory: MemoryRecord, errors: Iterable[str]) -> bool:
+    """Whether a lesson names what one of these errors says is missing."""
+    said = telling_terms(own_words(memory.content))
+    return any(_has_name(said, error) for error in errors)
+
+
+def _has_name(said: frozenset[str], error: str) -> bool:
+    missing = missing_name(error)
+    named = telling_terms(missing.name) if missing else frozenset()
+    return bool(named) and named <= said
 
 
 def says_nothing_at_start(memory: MemoryRecord, task: str, *, had_failure: bool) -> str:

@@ -79,6 +79,11 @@ _STATEMENTS = frozenset(lookup.said for lookup, _ in STATEMENTS)
 
 # The first row that fits is told.
 STARTERS = (
+    # `git checkout` says this of a branch, `git restore` and `git commit` say it of a file.
+    _row(
+        *("git", "git known match pathspec", "git branch --list"),
+        *("the branches that exist, and `git ls-files` the files that git knows", "git-branch(1), git-ls-files(1)"),
+    ),
     _row("git", "match pathspec", "git ls-files", "the files that git knows", "git-ls-files(1)"),
     _row("git", "refspec src", "git branch --list", "the branches that exist", "git-branch(1)"),
     _row("git", "invalid referenc", "git branch --list", "the branches that exist", "git-branch(1)"),

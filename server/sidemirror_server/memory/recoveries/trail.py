@@ -18,7 +18,6 @@ import msgspec
 from sidemirror_server.memory.kin.signature import PASSES_BY_ITSELF, category_in
 from sidemirror_server.memory.recoveries.asked import Asked, asked, asks_the_sidecar, only_waits, same_intent
 from sidemirror_server.memory.recoveries.changed import FEWEST_VALUE_CHARS, change
-from sidemirror_server.memory.recoveries.failed import call_failed
 from sidemirror_server.memory.recoveries.observation import (
     CameFrom,
     Move,
@@ -40,6 +39,7 @@ from sidemirror_server.trace.event import (
     TurnStarted,
     UserMessage,
 )
+from sidemirror_server.trace.failed import call_failed
 from sidemirror_server.vocabulary.ids import EventId, TurnId
 
 # Design: an attempt is among the next six calls.

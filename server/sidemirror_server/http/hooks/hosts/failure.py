@@ -2,7 +2,7 @@
 
 Hosts differ: Claude Code and Cursor have an event for failures, Gemini CLI writes the exit code into the text,
 OpenHands into fields of the result, Codex into its transcript only (`transcript.py`). Where a host says nothing, the
-text decides, by the same rule as everywhere (`memory/recoveries/failed.py`).
+text decides, by the same rule as everywhere (`trace/failed.py`).
 """
 
 import re

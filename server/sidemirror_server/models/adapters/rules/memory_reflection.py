@@ -1,7 +1,7 @@
 """The lesson of an episode, made from findings: it names what decided the episode, and what to do next time.
 
 It holds nothing that belongs to one episode alone: no ids of events, no values, no quotation that had to be cut. It is
-empty where it could only say how the task ended.
+empty where it could only say how the task ended, or that a call failed and a later one worked.
 """
 
 from sidemirror_server.models.adapters.rules.advice import advice, named, points, telling
@@ -37,6 +37,9 @@ def memory_reflection_answer(evidence: Evidence) -> MemoryReflectionAnswer:
     reported = what_it_says_to_all(evidence.error) if evidence.outcome != "success" else ""
     failure = failure if told or reported else None
     loop = found.repeated or found.alternating
+    strategy = _strategy(found, failure, evidence)
+    if failure is not None and failure.recovered_by and not (strategy or reported or loop or correction):
+        told = ""
     sentences = [
         f"The user corrected the agent: {quoted(correction.text)}." if correction else "",
         told,
@@ -47,7 +50,7 @@ def memory_reflection_answer(evidence: Evidence) -> MemoryReflectionAnswer:
     category = _category(failure) or (named(evidence.error_category) if reported else None)
     return MemoryReflectionAnswer(
         reflection=" ".join(filter(None, sentences)),
-        strategy=_strategy(found, failure, evidence) or None,
+        strategy=strategy or None,
         importance=_importance(found, bool(failure or reported), category, correction),
         confidence=confidence_of(found, failure),
         tags=_tags(found, failure, category, evidence.outcome),

@@ -1,6 +1,8 @@
 """Puts recorded texts into sentences: names in backquotes, quotations on one line and whole, errors as what they say.
 
-A quotation that would have to be cut is left out: half a sentence of a tool may say the opposite.
+A quotation that would have to be cut is left out: half a sentence of a tool may say the opposite. A quotation is what
+was said, on one line: quotation marks in it become single ones, and what could pass for a heading or a tag is
+marked as left out.
 """
 
 import ast
@@ -11,14 +13,20 @@ import msgspec
 
 from sidemirror_server.models.adapters.rules.advice import telling
 from sidemirror_server.models.evidence import EvidenceStep
-from sidemirror_server.vocabulary.telling import beyond_the_command, says_why, without_values
+from sidemirror_server.vocabulary.telling import VALUE, beyond_the_command, says_why, without_values
 from sidemirror_server.vocabulary.text import clip
 
 # In code points. Chosen here: enough for an exception's line, too short for an elaborate order hidden in it.
 _QUOTE_CHARS = 160
 _NAME_CHARS = 48
 _READ_CHARS = 4_000
-_QUOTE_MARKS = str.maketrans({"“": "'", "”": "'", '"': "'", "`": "'", "[": "(", "]": ")", "<": "(", ">": ")"})
+_QUOTE_MARKS = str.maketrans({"“": "'", "”": "'", '"': "'", "`": "'"})
+_NAME_MARKS = str.maketrans({"“": "'", "”": "'", '"': "'", "`": "'", "[": "(", "]": ")", "<": "(", ">": ")"})
+# Brackets with a word, as headings and tags have it; `[Errno 2]`, `[[65]]` and `['amount']` are none.
+_HEADING = re.compile(
+    r"[\[<]\s{0,4}[/|!#]?\s{0,4}(?!Errno\b)[^\W\d_][^\[\]<>]{0,80}[\]>]"
+    r"|[\[<](?=\s{0,4}[/|!#]?\s{0,4}(?!Errno\b)[^\W\d_])"
+)
 # Where an answer that is an object says what went wrong.
 _MESSAGES = ("message", "error_message", "error", "detail", "reason", "msg", "description")
 _REPR = re.compile(r"^[A-Za-z_][\w.]{0,80}\((['\"])(.*)\1,?\)$", re.DOTALL)
@@ -27,7 +35,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 
 def tool_name(step: EvidenceStep) -> str:
     """The tool's name in backquotes, on one line, clipped."""
-    name = " ".join(step.name.translate(_QUOTE_MARKS).split())
+    name = " ".join(step.name.translate(_NAME_MARKS).split())
     return f"`{clip(name, _NAME_CHARS)}`" if name else "the tool"
 
 
@@ -67,7 +75,7 @@ def what_it_says_to_all(error_text: str) -> str:
 
 def _on_one_line(text: str) -> str:
     shown = "".join(c if c.isprintable() else " " for c in text[:_READ_CHARS]).translate(_QUOTE_MARKS)
-    return " ".join(shown.split())
+    return _HEADING.sub(VALUE, " ".join(shown.split()))
 
 
 def _message(said: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from bench.recovery_runs import results
 from bench.split import Part
-from sidemirror_server.memory.recoveries.failed import reports_failure
+from sidemirror_server.trace.failed import reports_failure
 from tests.recorded import recordings
 
 FAILED = (
