@@ -213,6 +213,17 @@ def test_codex_says_whether_it_trusts_the_hooks(
     assert (found.ok, told in found.found) == (is_good, True), found
 
 
+def test_a_hook_that_is_turned_off_is_turned_on_and_not_trusted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen to fail: it said to trust a hook that was trusted."""
+    path = home / ".codex" / "hooks.json"
+    listed = [hook(path, "stop", "trusted"), hook(path, "postToolUse", "trusted", enabled=False)]
+    program = codex(home, {"id": 1, "result": {"data": [{"hooks": listed}]}})
+    monkeypatch.setattr(shutil, "which", lambda name: str(program))
+    found = trust_of_codex(path, "/hooks/codex?event=", home)
+    assert (found.ok, "postToolUse (turned off)" in found.found) == (False, True)
+    assert "turn on those of sidemirror" in found.advice
+
+
 @pytest.mark.parametrize("answer", ["", "no JSON", "[]", '{"id": 1, "error": {}}', '{"id": 1, "result": {"data": 7}}'])
 def test_a_codex_that_does_not_say_is_no_failure(answer: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = codex(home, answer)
