@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pytest
@@ -51,6 +52,9 @@ def test_hooks_that_reach_a_sidecar_are_answered_and_recorded_nowhere(
         assert len(found) == 1 + sum(len(host.events) for host in attached.ATTACHED.values())
         assert all(one["ok"] for one in found)
         assert f"; the project of {Path.cwd()} is " in found[0]["found"]
+        # Where nothing is wrong, and nothing was told: seen to fail with "Nothing to change." alone.
+        cli.main(["doctor", "--attach"])
+        assert f"`sidemirror turns why ID --scope {quote(str(Path.cwd()))}` says which" in capsys.readouterr().out
         with thinking(server) as stub:
             assert not stub.ListTurns(pb.ListTurnsRequest()).turns
     assert not any(one["ok"] for one in findings(capsys) if one["subject"] != "Codex, trust")
