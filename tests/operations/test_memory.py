@@ -217,3 +217,9 @@ def test_the_command_that_is_named_turns_the_lesson_on(
     _, found, _ = run("search", "joins", *scope)
     command = found.partition("no agent is told it: `sidemirror ")[2].partition("`")[0]
     assert main([*shlex.split(command), "--address", server.address]) == 0
+    # The command that releases a lesson named no scope either.
+    run("review", kept.strategy_id, "quarantined", "--reason", "look", *scope)
+    _, shown, _ = run("show", kept.strategy_id, *scope)
+    (line,) = (line for line in shown.splitlines() if "memory review" in line)
+    command = line.partition("sidemirror ")[2].strip(" │")
+    assert main([*shlex.split(command), "--address", server.address]) == 0

@@ -72,7 +72,7 @@ def _show(stub: pb_grpc.GoalReflectionServiceStub, options: argparse.Namespace, 
     return 0
 
 
-def _alike(found: Sequence[pb.GoalReflection]) -> Iterable[Sequence[pb.GoalReflection]]:
+def _alike(found: Sequence[pb.GoalReflection]) -> Iterable[list[pb.GoalReflection]]:
     """The reflections, those together that say the same: each run of a goal makes its own."""
     by_words = dict[tuple[str, str, int], list[pb.GoalReflection]]()
     for one in found:

@@ -54,7 +54,7 @@ def test_hooks_that_reach_a_sidecar_are_answered_and_recorded_nowhere(
         assert f"; the project of {Path.cwd()} is " in found[0]["found"]
         # Where nothing is wrong, and nothing was told: seen to fail with "Nothing to change." alone.
         cli.main(["doctor", "--attach"])
-        assert f"`sidemirror turns why ID --scope {quote(str(Path.cwd()))}` says which" in capsys.readouterr().out
+        assert f"`sidemirror turns why ID --scope {quote(str(Path.cwd()))}` says why." in capsys.readouterr().out
         with thinking(server) as stub:
             assert not stub.ListTurns(pb.ListTurnsRequest()).turns
     assert not any(one["ok"] for one in findings(capsys) if one["subject"] != "Codex, trust")

@@ -35,8 +35,9 @@ _ALLOWED_MS = re.compile(rf'-H "{TIMEOUT_HEADER.decode()}: (\d{{1,6}})"')
 _CODEX_SETTINGS = "config.toml"
 _MS = re.compile(r"(\d{1,6})")
 # Hooks that work tell nothing all the same where a draw decides so.
-_HELD_BACK = """Was nothing told all the same? One of ten is held back by a draw, and of most failures nothing is known at first.
-`sidemirror turns list --scope {scope}` names the turns, `sidemirror turns why ID --scope {scope}` says which it was."""
+_HELD_BACK = """Was nothing told all the same? One of ten is held back by a draw, and of most failures nothing is known
+at first. `sidemirror turns list --scope {scope}` names the turns;
+`sidemirror turns why ID --scope {scope}` says why."""
 
 
 def check_attached(project: str, *, as_json: bool) -> int:
