@@ -70,6 +70,9 @@ FIRST = judged(10, "There are 17.")
         # What a model says after a draft may be no answer.
         ([draft(15, "There are 17."), text(20, "Done.")], [], AnswerChange.NONE),
         ([draft(5, "There are 17.")], [judged(20, "There are 18.")], AnswerChange.CHANGED),
+        # The same words judged again are no answer that was sent: seen to fail with NONE.
+        ([], [judged(20, "There are 17.")], None),
+        ([], [judged(15, "There are 17."), judged(20, "There are 18.")], AnswerChange.CHANGED),
         ([], [], None),
         ([text(5, "Let me look.")], [], None),
     ],

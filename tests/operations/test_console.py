@@ -62,7 +62,10 @@ def test_it_says_why_there_is_none(
     """Nothing listens, nothing of ours listens, the token is another's, there is no token. None of them shows it."""
     (tmp_path / "data").mkdir(mode=0o700)
     assert asked(tmp_path, 1) == exit_codes.CONFIGURATION
-    assert "http-token" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "http-token" in told
+    # Seen to fail in another folder than the sidecar's, without a word of it.
+    assert "name its data folder with --data-dir" in told
     (tmp_path / "data" / "http-token").touch(mode=0o600)
     (tmp_path / "data" / "http-token").write_text(UNKNOWN)
     assert asked(tmp_path, 1) == exit_codes.UNAVAILABLE

@@ -115,6 +115,19 @@ async def test_ids_are_whole_however_narrow_the_terminal_is(
         assert f" {report_id} dead\n  {goal_id} failed, 1 try, last error: Hopeless: " in told
 
 
+async def test_what_each_run_has_taught_again_is_shown_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Seen to fail with the same words three times."""
+    async with running(tmp_path) as served, connected(served.address) as stub:
+        for number in range(3):
+            await stub.ReportGoal(a_report("g", request_id=f"r{number}", error="no such table: x"), timeout=60)
+        await until_done(stub, 3)
+        await goals(served.address, "show", "g")
+        told = capsys.readouterr().out
+    assert told.count("importance") == 1
+    assert "learned 3 times, first at " in told
+    assert told.count(" g failed, 1 try") == 3
+
+
 async def test_where_tokens_are_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """`sidemirror memory` against a real sidecar: search, show, review, export and import, as a person sees them."""
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.cli import main
+from sidemirror_server.http.hooks.projects import project_of
 from sidemirror_server.operations.memory import _Progress
 from tests.faults.clocks import SetClock
 from tests.memory.dreamers import store
@@ -199,3 +201,25 @@ def test_a_lesson_that_is_turned_off_says_so_and_who_changed_what(
     assert "without one (SIDEMIRROR_ACCESS_FILE) callers have none" in shown
     _, found, _ = run("search", "joins")
     assert found.count(command) == 1
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_the_command_that_is_named_turns_the_lesson_on(
+    is_folder: bool, server: SidecarThread, tmp_path: Path, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Seen to fail: it named no scope, and answered that nothing was off by this name."""
+    project = project_of(str(tmp_path)) if is_folder else "shop"
+    scope = ("--scope", str(tmp_path) if is_folder else "default/shop")
+    with memories(server) as stub:
+        kept = stub.StoreReflection(pb.StoreReflectionRequest(result=LESSON, project_id=project), timeout=TIMEOUT_S)
+    assert main(["advice", "off", kept.strategy_id, "--address", server.address, *scope]) == 0
+    capsys.readouterr()
+    _, found, _ = run("search", "joins", *scope)
+    command = found.partition("no agent is told it: `sidemirror ")[2].partition("`")[0]
+    assert main([*shlex.split(command), "--address", server.address]) == 0
+    # The command that releases a lesson named no scope either.
+    run("review", kept.strategy_id, "quarantined", "--reason", "look", *scope)
+    _, shown, _ = run("show", kept.strategy_id, *scope)
+    (line,) = (line for line in shown.splitlines() if "memory review" in line)
+    command = line.partition("sidemirror ")[2].strip(" │")
+    assert main([*shlex.split(command), "--address", server.address]) == 0

@@ -18,7 +18,7 @@ from sidemirror_server.operations.silences import recalled_later
 from sidemirror_server.operations.turn_said import said_in
 from sidemirror_server.operations.turn_silences import at_failures
 from sidemirror_server.operations.turns import _given, _is_judged
-from sidemirror_server.operations.watch_lines import critique_told
+from sidemirror_server.operations.watch_lines import _directive, critique_told
 from tests.faults.sidecars import Running, Stub, channel, running
 from tests.goals.agents import a_report, connected, until_ended
 from tests.memory.recovering import FAILURE, UNTOLD, live_through, until_observed
@@ -113,6 +113,20 @@ def test_a_failure_without_an_answer(
     record = thinking_pb.GetTurnResponse(turn=thinking_pb.Turn(state=state), entries=entries)
     told, _ = at_failures(record, None)
     assert told.endswith(f"sql failed: nothing told, because {because}")
+
+
+def test_what_was_given_up_is_no_failed_model_and_no_reflection() -> None:
+    """Seen to fail where no model was: "failed model, given up: …" and "1 reflections"."""
+    reflection = thinking_pb.MidTurnReflection(
+        status=common_pb2.RESULT_STATUS_FAILED_MODEL, detail="given up: the turn ended first"
+    )
+    one = thinking_pb.TurnDirective(reasons=[thinking_pb.REFLECTION_REASON_TOOL_ERROR], reflection=reflection)
+    (told,) = said_in(recorded(one))
+    assert told.endswith("no reflection: tool error: given up: the turn ended first")
+    assert _directive(one, None) == "no reflection (tool error): given up: the turn ended first"
+    summary = thinking_pb.TurnSummary(reflections={"RESULT_STATUS_FAILED_MODEL": 1})
+    counted = _directive(thinking_pb.TurnDirective(turn_summary=summary), None)
+    assert counted.endswith(" 0 reflections, 1 without an answer")
 
 
 def test_what_followed_nudges_and_reflections() -> None:

@@ -361,11 +361,11 @@ class SyncTurn(TurnParts):
     """The same for an agent without a loop. Made by `SyncSidemirror.begin_turn`; a context manager."""
 
     def plan(self, timeout_s: float = PLAN_S) -> pb.TurnPlan | None:
-        """As `Turn.plan`."""
+        """The plan; None when it has not come in time, or at once while the sidecar is away."""
         return _done(self._plan(timeout_s), None)
 
     def summary(self, timeout_s: float = SUMMARY_S) -> pb.TurnSummary | None:
-        """As `Turn.summary`."""
+        """The summary, after `finish`; None when it has not come in time."""
         return _done(self._summary(timeout_s), None)
 
     def recall(
@@ -376,32 +376,32 @@ class SyncTurn(TurnParts):
         max_items: int = 0,
         timeout_s: float = RECALL_S,
     ) -> common_pb2.ContextBlock | None:
-        """As `Turn.recall`."""
+        """The lessons for the turn's task, or another one; None when there are none, or none in time."""
         return _done(self._recall(task, tools, max_items, timeout_s), None)
 
     def advice(self, timeout_s: float = ADVICE_S) -> list[pb.TurnDirective]:
-        """As `Turn.advice`."""
+        """What the sidecar says to what was reported, as far as it is for a model; an empty list is an answer."""
         return _done(self._advice(timeout_s), [])
 
     def critique(
         self, text: str, user_message: str = "", *, timeout_s: float = CRITIQUE_S
     ) -> common_pb2.CritiqueResult | None:
-        """As `Turn.critique`."""
+        """The verdict on a response that was not sent yet; None without one in time."""
         return _done(self._critique(text, user_message, timeout_s), None)
 
     def revised(
         self, answer: str, again: Callable[[str], str], user_message: str = "", *, timeout_s: float = CRITIQUE_S
     ) -> str:
-        """As `Turn.revised`."""
+        """What `again` makes of the revision prompt where `critique` asks for a revision, else `answer`."""
         verdict = self.critique(answer, user_message, timeout_s=timeout_s)
         return again(verdict.revision_prompt) if verdict is not None and verdict.should_revise else answer
 
     def delivered(self) -> None:
-        """As `Turn.delivered`."""
+        """Returns once everything reported is durable with the sidecar, or the turn is given up."""
         _done(self.until_delivered(), None)
 
     def abandon(self) -> None:
-        """As `Turn.abandon`."""
+        """Ends the reporting, with what it has not delivered. The sidecar abandons the turn after 30 idle minutes."""
         _done(self.give_up(), None)
 
     def __iter__(self) -> Iterator[pb.TurnDirective]:

@@ -28,10 +28,12 @@ def answer_change(
     critique: Critique, answers: Sequence[GivenAnswer], critiques: Sequence[Critique]
 ) -> AnswerChange | None:
     """What became of the answer after this critique; None without a later answer: what was sent is not on record.
-    `answers`: those of its turn, oldest first; `critiques`: all of the turn. Drafts and judged responses count before
-    texts of the model, which may be no answers."""
+    `answers`: those of its turn, oldest first; `critiques`: all of the turn. Drafts and other judged responses
+    count before texts of the model, which may be no answers."""
     at_us, judged = critique.created_us, normal(critique.response)
-    later = [(one.created_us, one.response) for one in critiques if one.created_us > at_us and one.response]
+    again = [(one.created_us, one.response) for one in critiques if one.created_us > at_us and one.response]
+    # The same words judged again, as by `revised` after `critique`, were not sent by that.
+    later = [(made_us, text) for made_us, text in again if normal(text) != judged]
     later += [(one.at_us, one.text) for one in answers if one.at_us > at_us and one.is_draft]
     later = later or [(one.at_us, one.text) for one in answers if one.at_us > at_us]
     if not later:

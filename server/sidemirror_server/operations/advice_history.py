@@ -34,14 +34,20 @@ def shadow_around(changes: Sequence[pb.AdviceChange], at_us: int) -> str:
 
 
 def all_of(changes: Sequence[pb.AdviceChange]) -> Iterator[str]:
-    """A line for each change, the oldest first."""
+    """A line for what each change turned off, and for what it turned on, the oldest first."""
     for change in reversed(changes):
         if change.mode:
             yield f"{clock_time(change.time)}  {_mode(change)}"
             continue
-        off = [words_of(pb.AdviceKind, kind) for kind in change.after.off]
-        off += map(in_short, change.after.silenced_ids)
-        yield f"{clock_time(change.time)}  turned off{_by(change)} {_whose(change)}: {', '.join(off) or 'nothing'}"
+        before, after = _off(change.before), _off(change.after)
+        for done, what in (("off", [*after - before]), ("on", [*before - after])):
+            if what:
+                told = f"turned {done}{_by(change)} {_whose(change)}: {', '.join(sorted(what))}"
+                yield f"{clock_time(change.time)}  {told}"
+
+
+def _off(policy: pb.AdvicePolicy) -> set[str]:
+    return {*(words_of(pb.AdviceKind, kind) for kind in policy.off), *map(in_short, policy.silenced_ids)}
 
 
 def about(changes: Sequence[pb.AdviceChange], lesson_id: str, kind: int, name: str = "") -> Iterator[str]:

@@ -58,7 +58,8 @@ def _token(settings: Settings) -> str:
     try:
         return read_secret(Path(path)).decode("ascii", "replace").strip()
     except CannotUse as error:
-        raise BadSettings(f"{error}; SIDEMIRROR_TOKEN_FILE names the file of another token") from error
+        where = "run this in the folder of the sidecar, or name its data folder with --data-dir"
+        raise BadSettings(f"{error}; {where}. SIDEMIRROR_TOKEN_FILE names the file of another token") from error
 
 
 def _asked(address: str, token: str) -> tuple[int, str]:

@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 import grpc
@@ -60,9 +60,11 @@ def _show(stub: pb_grpc.GoalReflectionServiceStub, options: argparse.Namespace, 
         _show_reflections(found)
         return 0
     memories = ReflectiveMemoryServiceStub(channel)
-    for reflection in found:
-        _show_reflections([reflection])
-        print_lines(_showings(memories, reflection, options), cut=False)
+    for same in _alike(found):
+        _show_reflections(same[:1])
+        if len(same) > 1:
+            print(f"  learned {len(same)} times, first at {clock_time(same[-1].create_time)}")
+        print_lines(_showings(memories, same, options), cut=False)
     if not found:
         _show_reflections([])
     reports = _reports(stub, options, goal_id=options.goal_id)
@@ -70,21 +72,31 @@ def _show(stub: pb_grpc.GoalReflectionServiceStub, options: argparse.Namespace, 
     return 0
 
 
+def _alike(found: Sequence[pb.GoalReflection]) -> Iterable[list[pb.GoalReflection]]:
+    """The reflections, those together that say the same: each run of a goal makes its own."""
+    by_words = dict[tuple[str, str, int], list[pb.GoalReflection]]()
+    for one in found:
+        by_words.setdefault((one.objective, one.insight, one.goal_state), []).append(one)
+    return by_words.values()
+
+
 def _showings(
-    stub: ReflectiveMemoryServiceStub, reflection: pb.GoalReflection, options: argparse.Namespace
+    stub: ReflectiveMemoryServiceStub, same: Sequence[pb.GoalReflection], options: argparse.Namespace
 ) -> Iterator[str]:
-    """Where a reflection was shown or held back, the newest first."""
-    if not reflection.id:  # another program wrote it
-        return
-    request = memory_pb.ListReceiptsRequest(lesson_id=reflection.id, page_size=_MOST_SHOWINGS + 1, **scope_of(options))
-    receipts = stub.ListReceipts(request, timeout=_TIMEOUT_S).receipts
-    for receipt in receipts[:_MOST_SHOWINGS]:
-        is_held = any(item.id == reflection.id and item.is_held_back for item in receipt.items)
+    """Where reflections that say the same were shown or held back, the newest first."""
+    ids = {one.id for one in same if one.id}  # those without were written by another program
+    receipts = dict[str, memory_pb.Receipt]()
+    for lesson_id in ids:
+        request = memory_pb.ListReceiptsRequest(lesson_id=lesson_id, page_size=_MOST_SHOWINGS + 1, **scope_of(options))
+        receipts |= {one.receipt_id: one for one in stub.ListReceipts(request, timeout=_TIMEOUT_S).receipts}
+    newest = sorted(receipts.values(), key=lambda one: one.time.ToNanoseconds(), reverse=True)
+    for receipt in newest[:_MOST_SHOWINGS]:
+        is_held = all(item.is_held_back for item in receipt.items if item.id in ids)
         where = f"turn {plain(receipt.turn_id)}" if receipt.turn_id else words_of(memory_pb.ReceiptPlace, receipt.place)
         yield f"  {clock_time(receipt.time)}  {'held back' if is_held else 'shown'} in {where}"
-    if len(receipts) > _MOST_SHOWINGS:
+    if len(newest) > _MOST_SHOWINGS:
         yield f"  There are more: the newest {_MOST_SHOWINGS} are shown."
-    if not receipts:
+    if ids and not newest:
         yield "  It was shown in no block that is on record."
 
 

@@ -80,7 +80,8 @@ def _search(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, chan
     from sidemirror_server.operations.memory_tables import show_hits
     from sidemirror_server.operations.turned_off import TurnedOff
 
-    show_hits(found, TurnedOff(channel, scope_of(options)).lesson)
+    scope = scope_of(options)
+    show_hits(found, scope, TurnedOff(channel, scope).lesson)
     if not options.state and not request.include_quarantined:
         _say_quarantined(stub, request)
     return 0
@@ -108,7 +109,7 @@ def _show(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, channe
 
     all_of_it = pb.ListReflectionVersionsRequest(reflection_id=options.id, **scope)
     versions = stub.ListReflectionVersions(all_of_it, timeout=_TIMEOUT_S).versions
-    show_memory(found, versions, TurnedOff(channel, scope).lesson(found.id))
+    show_memory(found, versions, scope, TurnedOff(channel, scope).lesson(found.id))
     counted = pb.GetLessonStatisticsRequest(reflection_ids=[options.id], **scope)
     show_evidence(stub.GetLessonStatistics(counted, timeout=_TIMEOUT_S).lessons)
     show_history(about(advice_changes(channel, scope), options.id, sidecar_pb2.ADVICE_KIND_LESSONS))

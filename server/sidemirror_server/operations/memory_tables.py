@@ -1,6 +1,6 @@
 """Prints the tables of `sidemirror memory`. Texts are data: their markup is not interpreted."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rich.console import Console
 from rich.padding import Padding
@@ -24,9 +24,10 @@ _MODES = {
 }
 
 
-def show_hits(found: pb.QueryReflectionsResponse, turned_off: Callable[[str], str] = lambda _: "") -> None:
+def show_hits(found: pb.QueryReflectionsResponse, scope: Mapping[str, str], turned_off: Callable[[str], str]) -> None:
     """Prints the hits, best first, and the search that found them. Ids are never cut, because users copy them for
-    `show` and `review`. `turned_off`: how a policy turns a lesson off, by its id."""
+    `show` and `review`. `scope`: by which their project was named. `turned_off`: how a policy turns a lesson off, by
+    its id."""
     console = Console(highlight=False)
     if not found.hits:
         console.print("Nothing fits.")
@@ -39,7 +40,7 @@ def show_hits(found: pb.QueryReflectionsResponse, turned_off: Callable[[str], st
         texts = (
             _content(memory),
             turned_off(memory.id),
-            _why_held(memory),
+            _why_held(memory, scope),
             f"From {sources_of(memory)}",
             hit.explanation.summary,
         )
@@ -48,7 +49,7 @@ def show_hits(found: pb.QueryReflectionsResponse, turned_off: Callable[[str], st
     console.print(f"Found {_MODES.get(found.search_mode, 'somehow')}.")
 
 
-def show_memory(memory: pb.Memory, versions: Iterable[pb.Memory], off: str = "") -> None:
+def show_memory(memory: pb.Memory, versions: Iterable[pb.Memory], scope: Mapping[str, str], off: str = "") -> None:
     """Prints all that is known of one memory, and its earlier versions. `off`: how a policy turns it off."""
     console = Console(highlight=False)
     table = Table(show_header=False)
@@ -62,7 +63,7 @@ def show_memory(memory: pb.Memory, versions: Iterable[pb.Memory], off: str = "")
         "kind": name_of(pb.MemoryKind, memory.kind),
         "text": memory.content,
         "state": f"{name_of(pb.MemoryState, memory.state)}{held}{f', but {off}' if off else ''}",
-        _AGAIN.get(memory.state, ""): review_command(memory),
+        _AGAIN.get(memory.state, ""): review_command(memory, scope),
         "origin": _origin(memory),
         "importance": f"{memory.importance:.2f}",
         "confidence": confidence,
@@ -168,11 +169,11 @@ def _content(memory: pb.Memory) -> str:
     return f"{state}{memory.content}"
 
 
-def _why_held(memory: pb.Memory) -> str:
+def _why_held(memory: pb.Memory, scope: Mapping[str, str]) -> str:
     """Why a memory is in quarantine, and what releases it; empty for one that is not."""
     if memory.state != pb.MEMORY_STATE_QUARANTINED:
         return ""
-    return f"In quarantine ({held_because(memory)}); to release it: {review_command(memory)}"
+    return f"In quarantine ({held_because(memory)}); to release it: {review_command(memory, scope)}"
 
 
 def _text_in(memory: pb.Memory, name: str) -> str:

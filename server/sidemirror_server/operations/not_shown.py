@@ -46,7 +46,8 @@ def not_shown(
     last = max(versions, key=lambda one: one.version)
     if last.state != pb.MEMORY_STATE_ACTIVE:
         why = held_because(last) if last.quarantine else in_short(last.reason)
-        yield f"  today it is {name_of(pb.MemoryState, last.state)} ({why}); to change that: {review_command(last)}"
+        command = review_command(last, scope)
+        yield f"  today it is {name_of(pb.MemoryState, last.state)} ({why}); to change that: {command}"
     if record.turn.task.strip():
         query = pb.QueryReflectionsRequest(
             query_text=record.turn.task, k=_MOST_HITS, min_importance=0, explain=True, explain_ids=[lesson_id], **scope

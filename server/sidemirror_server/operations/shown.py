@@ -1,8 +1,9 @@
 """Formats the contract for output: messages as JSON, enum values by name, texts without terminal control sequences."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf.json_format import MessageToDict
@@ -47,6 +48,16 @@ def words_of(enum: Any, number: int) -> str:
 def plain(text: str) -> str:
     """A text on one line without terminal control sequences, because agents, tools and models wrote it."""
     return "".join(char if char.isprintable() else "\ufffd" for char in " ".join(text.split()))
+
+
+def scope_option(scope: Mapping[str, str]) -> str:
+    """The option that names this scope in another command, with a space before it; empty for the sidecar's own."""
+    tenant, project = scope["tenant_id"], scope["project_id"]
+    if tenant and project:
+        return f" --scope {quote(plain(f'{tenant}/{project}'))}"
+    # A folder's project is one of the sidecar's own tenant, which is not known here.
+    parts = (("tenant-id", tenant), ("project-id", project))
+    return "".join(f" --{part} {quote(plain(one))}" for part, one in parts if one)
 
 
 def in_short(text: str, most: int = 200) -> str:

@@ -1,6 +1,7 @@
 """The texts of lessons as they were shown, of which receipts have the versions alone, and the first words of those
 that were left out. Used by `turns.py`, `turns_why.py` and `turn_silences.py`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import grpc
@@ -8,7 +9,7 @@ import grpc
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
-from sidemirror_server.operations.shown import in_short, plain
+from sidemirror_server.operations.shown import in_short, plain, scope_option
 from sidemirror_server.operations.turn_entries import TIMEOUT_S
 from sidemirror_server.trace.receipts import GOAL_ITEM, RECOVERY_ITEM
 
@@ -62,7 +63,8 @@ class FirstWords:
         told = f"{in_short(one.id)}{f' “{words}”' if words else ''}: {in_short(one.reason)}"
         if memory.state != pb.MEMORY_STATE_QUARANTINED:
             return told
-        return f"{told}; today it is in quarantine ({held_because(memory)}), to release it: {review_command(memory)}"
+        command = review_command(memory, self._scope)
+        return f"{told}; today it is in quarantine ({held_because(memory)}), to release it: {command}"
 
     def _asked(self, lesson_id: str) -> pb.Memory:
         request = pb.GetReflectionRequest(reflection_id=lesson_id, **self._scope)
@@ -81,6 +83,6 @@ def held_because(memory: pb.Memory) -> str:
     return in_short(": ".join(filter(None, (memory.quarantine, memory.reason))))
 
 
-def review_command(memory: pb.Memory) -> str:
-    """The command that makes a memory active."""
-    return f"sidemirror memory review {plain(memory.id)} active --reason …"
+def review_command(memory: pb.Memory, scope: Mapping[str, str]) -> str:
+    """The command that makes a memory of this scope active."""
+    return f"sidemirror memory review {plain(memory.id)} active --reason …{scope_option(scope)}"

@@ -1,7 +1,7 @@
 """Lessons that a turn taught, and those in quarantine that are about it. Used by `turn_silences.py`. The console says
 the same: `console/src/taught.tsx`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import grpc
@@ -10,7 +10,7 @@ import msgspec
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1 import thinking_pb2
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
-from sidemirror_server.operations.shown import in_short, name_of
+from sidemirror_server.operations.shown import in_short, name_of, scope_option
 from sidemirror_server.operations.shown_texts import FIRST_CHARS, held_because, review_command
 from sidemirror_server.operations.turn_entries import TIMEOUT_S
 
@@ -22,8 +22,9 @@ _TASK_CHARS = 1_000
 
 
 class NewestLessons(msgspec.Struct, frozen=True):
-    """The newest lessons of a project. `held`: those in quarantine."""
+    """The newest lessons of a project. `held`: those in quarantine. `scope`: by which the project was named."""
 
+    scope: Mapping[str, str]
     held: Sequence[pb.Memory] = ()
     all: Sequence[pb.Memory] = ()
 
@@ -38,22 +39,23 @@ def newest_lessons(channel: grpc.Channel, scope: dict[str, Any]) -> NewestLesson
     except grpc.RpcError as error:
         if error.code() is not grpc.StatusCode.UNIMPLEMENTED:
             raise
-        return NewestLessons()
-    return NewestLessons(held, every)
+        return NewestLessons(scope)
+    return NewestLessons(scope, held, every)
 
 
-def held_about(held: Sequence[pb.Memory], tool: str, signature: str, at_us: int) -> Iterator[str]:
+def held_about(newest: NewestLessons, tool: str, signature: str, at_us: int) -> Iterator[str]:
     """Lines for the lessons in quarantine that were there when a call of this tool failed in this way."""
     fits = [
         one
-        for one in held
+        for one in newest.held
         if one.create_time.ToMicroseconds() < at_us
         and ((signature and one.error_signature == signature) or tool in one.applies_when.tools)
     ]
     for one in fits[:_MOST_TOLD]:
-        yield f"  not told, since it is in quarantine: {_named(one)} ({_to_release(one)}"
+        yield f"  not told, since it is in quarantine: {_named(one)} ({_to_release(one, newest.scope)}"
     if len(fits) > _MOST_TOLD:
-        yield f"  and {len(fits) - _MOST_TOLD} more in quarantine; `sidemirror memory search --state quarantined`"
+        lists = f"`sidemirror memory search --state quarantined{scope_option(newest.scope)}`"
+        yield f"  and {len(fits) - _MOST_TOLD} more in quarantine; {lists}"
 
 
 def lessons_around(newest: NewestLessons, turn: thinking_pb2.Turn) -> Iterator[str]:
@@ -63,12 +65,12 @@ def lessons_around(newest: NewestLessons, turn: thinking_pb2.Turn) -> Iterator[s
         if turn.turn_id in one.source_turn_ids:
             what = "a user's correction was kept" if is_correction(one) else "a lesson was learned from it"
             state = name_of(pb.MemoryState, one.state)
-            held = f" ({_to_release(one)}" if one.state == pb.MEMORY_STATE_QUARANTINED else ""
+            held = f" ({_to_release(one, newest.scope)}" if one.state == pb.MEMORY_STATE_QUARANTINED else ""
             yield f"  {what}: {_named(one)}, {state}{held}"
     for one in newest.held:
         if one.quarantine == _CORRECTION and _waited(one, turn):
             what = "a user's correction of this task waits for a person, and was not told"
-            yield f"  {what}: {_named(one)}; to release it: {review_command(one)}"
+            yield f"  {what}: {_named(one)}; to release it: {review_command(one, newest.scope)}"
 
 
 def is_correction(memory: pb.Memory) -> bool:
@@ -87,5 +89,5 @@ def _named(memory: pb.Memory) -> str:
     return f"{in_short(memory.id)} “{in_short(memory.content, FIRST_CHARS)}”"
 
 
-def _to_release(memory: pb.Memory) -> str:
-    return f"{held_because(memory)}); to release it: {review_command(memory)}"
+def _to_release(memory: pb.Memory, scope: Mapping[str, str]) -> str:
+    return f"{held_because(memory)}); to release it: {review_command(memory, scope)}"

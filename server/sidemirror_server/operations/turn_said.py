@@ -7,6 +7,9 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.operations.shown import clock_time, in_short, words_of
 from sidemirror_server.trace.failed import call_failed
 
+# How `turns/ending.py` begins the detail of what was in progress when a turn ended.
+GIVEN_UP = "given up:"
+
 
 def said_in(entries: Sequence[pb.TurnEntry]) -> Iterator[str]:
     """A line for each nudge and each reflection, in their order, and one for what followed those that were told."""
@@ -34,11 +37,18 @@ def _reflection(one: pb.TurnDirective, at: dict[str, str]) -> tuple[str, bool]:
     reflection = one.reflection
     reasons = ", ".join(words_of(pb.ReflectionReason, reason) for reason in one.reasons)
     if reflection.status != common_pb2.RESULT_STATUS_OK:
-        status = words_of(common_pb2.ResultStatus, reflection.status)
-        return f"{reasons}{_because(one, at)}: {status}, {in_short(reflection.detail)}", False
+        return f"{reasons}{_because(one, at)}: {why_none(reflection)}", False
     suggested = f" → {in_short(reflection.suggested_action)}" if reflection.suggested_action else ""
     said = in_short(reflection.reflection) or f"{len(reflection.lessons.items)} lessons alone"
     return f"{reasons}{_because(one, at)}: {said}{suggested}", True
+
+
+def why_none(reflection: pb.MidTurnReflection) -> str:
+    """Why a reflection has no words: its status, and what came with it. One that was given up is nobody's failure: no
+    model may have been asked."""
+    if reflection.detail.startswith(GIVEN_UP):
+        return in_short(reflection.detail)
+    return f"{words_of(common_pb2.ResultStatus, reflection.status)}, {in_short(reflection.detail)}"
 
 
 def _because(one: pb.TurnDirective, at: dict[str, str]) -> str:

@@ -6,7 +6,6 @@ from typing import Any
 
 import grpc
 
-from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.memory.recoveries.asked import asked
 from sidemirror_server.memory.recoveries.signed import failure_signature
@@ -15,14 +14,12 @@ from sidemirror_server.operations.shown import clock_time, in_short, words_of
 from sidemirror_server.operations.shown_texts import FirstWords
 from sidemirror_server.operations.silences import recalled_later, why_no_advice, why_no_lesson
 from sidemirror_server.operations.turn_goals import goals_of
-from sidemirror_server.operations.turn_lessons import held_about, lessons_around, newest_lessons
-from sidemirror_server.operations.turn_said import has_failed, said_in
+from sidemirror_server.operations.turn_lessons import NewestLessons, held_about, lessons_around, newest_lessons
+from sidemirror_server.operations.turn_said import GIVEN_UP, has_failed, said_in
 from sidemirror_server.operations.turn_waits import reflections_waited
 from sidemirror_server.operations.watch_lines import critique_told
 
 _SHADOW = (pb.SILENCE_REASON_SHADOW,)
-# How `turns/ending.py` begins the detail of what was in progress when a turn ended.
-_GIVEN_UP = "given up:"
 
 
 def about_turn(channel: grpc.Channel, record: pb.GetTurnResponse, scope: dict[str, Any]) -> Iterator[str]:
@@ -36,7 +33,7 @@ def about_turn(channel: grpc.Channel, record: pb.GetTurnResponse, scope: dict[st
         yield from (f"  left out: {first_words.omitted(one)}" for one in plan.context.omitted)
     newest = newest_lessons(channel, scope)
     yield from lessons_around(newest, record.turn)
-    yield from at_failures(record, plan, newest.held)
+    yield from at_failures(record, plan, newest)
     yield from reflections_waited(record.entries, plan)
     yield from _followed(record)
     yield from said_in(record.entries)
@@ -93,9 +90,9 @@ def _next_call(after: pb.FailureFollowUp, events: Mapping[str, int]) -> str:
 
 
 def at_failures(
-    record: pb.GetTurnResponse, plan: pb.TurnPlan | None, held: Sequence[memory_pb.Memory] = ()
+    record: pb.GetTurnResponse, plan: pb.TurnPlan | None, newest: NewestLessons | None = None
 ) -> Iterator[str]:
-    """A line for each failing call at which nothing was told. `held`: the lessons that are in quarantine."""
+    """A line for each failing call at which nothing was told. `newest`: names those in quarantine."""
     entries = record.entries
     told = {cause: one.directive for one in entries if one.directive.HasField("advice")
             for cause in one.directive.caused_by}  # fmt: skip
@@ -118,7 +115,8 @@ def at_failures(
         why = _why(event, before, signature, told, silences, plan) or _not_looked_up(record, event)
         yield f"{clock_time(event.time)}  {in_short(call.name or 'tool')} failed: nothing told, because {why}"
         yield f"  recognised by: {in_short(signature) or 'nothing'}"
-        yield from held_about(held, call.name, signature, event.time.ToMicroseconds())
+        if newest is not None:
+            yield from held_about(newest, call.name, signature, event.time.ToMicroseconds())
 
 
 def _why(
@@ -151,7 +149,7 @@ def _not_looked_up(record: pb.GetTurnResponse, event: pb.TurnEvent) -> str:
     """Why a failing call has neither advice nor a silence on record."""
     for one in (entry.directive for entry in record.entries if entry.directive.HasField("reflection")):
         detail = one.reflection.detail
-        if event.event_id in one.caused_by and detail.startswith(_GIVEN_UP):
+        if event.event_id in one.caused_by and detail.startswith(GIVEN_UP):
             return f"no answer of the look-up is on record; the reflection on it says “{in_short(detail)}”"
     starts = [entry.event.turn_started for entry in record.entries if entry.event.HasField("turn_started")]
     if any(start.without_advice for start in starts):

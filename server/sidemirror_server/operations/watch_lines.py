@@ -13,7 +13,7 @@ from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.operations.shown import in_short, plain, words_of
 from sidemirror_server.operations.silences import recalled_later, why_no_advice, why_no_lesson
-from sidemirror_server.operations.turn_said import has_failed
+from sidemirror_server.operations.turn_said import has_failed, why_none
 
 # The last characters of the server's turn ids are the distinctive ones.
 _ID_CHARS = 8
@@ -162,11 +162,13 @@ def _directive(directive: pb.TurnDirective, turn: pb.Turn | None) -> str:
             return _reflection(directive)
         case "turn_summary":
             summary = directive.turn_summary
+            made = summary.reflections.get("RESULT_STATUS_OK", 0)
+            none = sum(summary.reflections.values()) - made
             outcome = words_of(common_pb2.TaskOutcome, summary.outcome)
             return (
                 f"summary: {outcome}, {summary.event_count} events, {summary.tool_error_count} of "
                 f"{summary.tool_call_count} tool calls failed, {summary.nudge_count} nudges, "
-                f"{sum(summary.reflections.values())} reflections"
+                f"{made} reflections{f', {none} without an answer' if none else ''}"
             )
         case kind:
             return str(kind)
@@ -174,9 +176,8 @@ def _directive(directive: pb.TurnDirective, turn: pb.Turn | None) -> str:
 
 def _reflection(directive: pb.TurnDirective) -> str:
     reflection = directive.reflection
-    status = words_of(common_pb2.ResultStatus, reflection.status)
     if reflection.status != common_pb2.RESULT_STATUS_OK:
-        return f"no reflection ({_reasons(directive)}): {status}, {in_short(reflection.detail)}"
+        return f"no reflection ({_reasons(directive)}): {why_none(reflection)}"
     suggested = f" → {in_short(reflection.suggested_action)}" if reflection.suggested_action else ""
     told = f"{in_short(reflection.reflection)}{suggested}{_lessons(reflection.lessons)}"
     return f"reflection ({_reasons(directive)}): {told}"

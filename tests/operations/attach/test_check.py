@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pytest
@@ -51,6 +52,9 @@ def test_hooks_that_reach_a_sidecar_are_answered_and_recorded_nowhere(
         assert len(found) == 1 + sum(len(host.events) for host in attached.ATTACHED.values())
         assert all(one["ok"] for one in found)
         assert f"; the project of {Path.cwd()} is " in found[0]["found"]
+        # Where nothing is wrong, and nothing was told: seen to fail with "Nothing to change." alone.
+        cli.main(["doctor", "--attach"])
+        assert f"`sidemirror turns why ID --scope {quote(str(Path.cwd()))}` says why." in capsys.readouterr().out
         with thinking(server) as stub:
             assert not stub.ListTurns(pb.ListTurnsRequest()).turns
     assert not any(one["ok"] for one in findings(capsys) if one["subject"] != "Codex, trust")
@@ -211,6 +215,17 @@ def test_codex_says_whether_it_trusts_the_hooks(
     monkeypatch.setattr(shutil, "which", lambda name: str(program))
     found = trust_of_codex(path, "/hooks/codex?event=", home)
     assert (found.ok, told in found.found) == (is_good, True), found
+
+
+def test_a_hook_that_is_turned_off_is_turned_on_and_not_trusted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen to fail: it said to trust a hook that was trusted."""
+    path = home / ".codex" / "hooks.json"
+    listed = [hook(path, "stop", "trusted"), hook(path, "postToolUse", "trusted", enabled=False)]
+    program = codex(home, {"id": 1, "result": {"data": [{"hooks": listed}]}})
+    monkeypatch.setattr(shutil, "which", lambda name: str(program))
+    found = trust_of_codex(path, "/hooks/codex?event=", home)
+    assert (found.ok, "postToolUse (turned off)" in found.found) == (False, True)
+    assert "turn on those of sidemirror" in found.advice
 
 
 @pytest.mark.parametrize("answer", ["", "no JSON", "[]", '{"id": 1, "error": {}}', '{"id": 1, "result": {"data": 7}}'])

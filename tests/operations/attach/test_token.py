@@ -122,6 +122,10 @@ def test_a_running_sidecar_is_asked_whether_it_takes_the_token(
     with door(tmp_path / "served") as server:
         monkeypatch.setenv("SIDEMIRROR_DATA_DIR", str(server.folder / "data"))
         monkeypatch.setenv("SIDEMIRROR_HTTP_ADDRESS", f"127.0.0.1:{server.http_port}")
+        # Before it is written, too: seen to fail with the need of a sidecar that answered.
+        assert run("attach", "codex") == 0
+        told = capsys.readouterr().out
+        assert "Nothing was changed: --yes writes this. A sidecar answers at" in told
         assert run("attach", "codex", "--yes") == 0
         told = capsys.readouterr().out
         assert "A sidecar answers at" in told

@@ -15,7 +15,7 @@ from sidemirror_server.entrance import http_token_file
 from sidemirror_server.http.hooks.serving import PATH
 from sidemirror_server.http.token import make_token, read_token
 from sidemirror_server.operations import exit_codes
-from sidemirror_server.operations.attach.calling import post
+from sidemirror_server.operations.attach.calling import Answer, post
 from sidemirror_server.operations.attach.edits import CannotEdit, put_in, take_out
 from sidemirror_server.operations.attach.files import (
     file_of,
@@ -85,7 +85,7 @@ def attach(options: argparse.Namespace, http_address: str) -> int:
     for line in _not_run(options, path, after):
         print(line)
     if not options.yes:
-        print(f"Nothing was changed: --yes writes this. It needs a sidecar there: {_serve(settings)}.")
+        print(f"Nothing was changed: --yes writes this. {_there(options.host, host, settings, reach)}")
         return 0
     note = Attachment(
         options.host,
@@ -248,8 +248,7 @@ def _not_run(options: argparse.Namespace, path: Path, text: str) -> Iterator[str
 
 def _asked(name: str, host: AttachedHost, settings: Settings, reach: WayIn) -> int:
     """Asks the sidecar whether it takes the token, and says so; returns the exit code."""
-    url = f"{reach.url}{PATH}{name}?event={next(iter(host.events))}"
-    answer = post(url, {"Authorization": f"Bearer {reach.token}"}, "{}")
+    answer = _answer(name, host, reach)
     if answer.why and answer.is_there:
         print(f"sidemirror: {reach.url}: {answer.why}; is it the sidecar of this token?", file=sys.stderr)
         return exit_codes.FAILED
@@ -260,6 +259,18 @@ def _asked(name: str, host: AttachedHost, settings: Settings, reach: WayIn) -> i
     print(host.then)
     print("`sidemirror turns list --scope FOLDER` shows what it has recorded of the work in a folder.")
     return 0
+
+
+def _there(name: str, host: AttachedHost, settings: Settings, reach: WayIn) -> str:
+    """Before anything is written: whether a sidecar is there. Where there is no token yet, it takes none."""
+    answer = _answer(name, host, reach)
+    return f"It needs a sidecar there: {_serve(settings)}." if answer.why else f"A sidecar answers at {reach.url}."
+
+
+def _answer(name: str, host: AttachedHost, reach: WayIn) -> Answer:
+    """What the sidecar says to the token."""
+    url = f"{reach.url}{PATH}{name}?event={next(iter(host.events))}"
+    return post(url, {"Authorization": f"Bearer {reach.token}"}, "{}")
 
 
 def _serve(settings: Settings) -> str:

@@ -10,6 +10,7 @@ import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import msgspec
@@ -33,6 +34,10 @@ _HEADER_FILE = re.compile(r'-H "@([^"]+)"')
 _ALLOWED_MS = re.compile(rf'-H "{TIMEOUT_HEADER.decode()}: (\d{{1,6}})"')
 _CODEX_SETTINGS = "config.toml"
 _MS = re.compile(r"(\d{1,6})")
+# Hooks that work tell nothing all the same where a draw decides so.
+_HELD_BACK = """Was nothing told all the same? One of ten is held back by a draw, and of most failures nothing is known
+at first. `sidemirror turns list --scope {scope}` names the turns;
+`sidemirror turns why ID --scope {scope}` says why."""
 
 
 def check_attached(project: str, *, as_json: bool) -> int:
@@ -54,6 +59,8 @@ def check_attached(project: str, *, as_json: bool) -> int:
         from sidemirror_server.operations.doctor_report import show
 
         show(examination)
+        if examination.ok:
+            print(_HELD_BACK.format(scope=quote(str(folder))))
     return 0 if examination.ok else 1
 
 

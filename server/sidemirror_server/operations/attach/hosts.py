@@ -130,7 +130,8 @@ ATTACHED = {
         "Stop",
         frozenset(("UserPromptSubmit", "PostToolUse")),
         _command,
-        "Codex runs no hook that you have not trusted: start `codex`, type /hooks, and trust those of sidemirror.",
+        "Codex runs no hook that you have not trusted: start `codex`, which asks about new ones, or type /hooks "
+        "in it. It names none: those of sidemirror have `/hooks/codex?event=` in their command.",
     ),
     "gemini-cli": AttachedHost(
         "Gemini CLI",

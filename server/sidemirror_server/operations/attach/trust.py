@@ -21,7 +21,11 @@ _PATIENCE_S = 20.0
 _LIST = 1
 # What Codex runs: what its user has trusted as it stands there, and what an administrator has set.
 _RUNS = ("trusted", "managed")
-_ADVICE = "start `codex`, type /hooks, and trust those of sidemirror"
+# Codex gives hooks no names, and asks about new ones at its start (0.169).
+_OURS = "Codex names none; those of sidemirror have `/hooks/codex?event=` in their command"
+_ADVICE = f"start `codex`, type /hooks, and trust those of sidemirror. {_OURS}"
+_TURN_ON = f"start `codex`, type /hooks, and turn on those of sidemirror. {_OURS}"
+_OFF = "turned off"
 
 
 def trust_of_codex(path: Path, mark: str, folder: Path) -> Finding:
@@ -45,14 +49,15 @@ def trust_of_codex(path: Path, mark: str, folder: Path) -> Finding:
     if not skipped:
         return Finding(_SUBJECT, ok=True, found=f"codex runs all {len(ours)} hooks")
     told = ", ".join(f"{event} ({why})" for event, why in skipped.items())
-    return Finding(_SUBJECT, ok=False, found=f"codex skips {len(skipped)} of {len(ours)} hooks: {told}", advice=_ADVICE)
+    advice = _TURN_ON if set(skipped.values()) == {_OFF} else _ADVICE
+    return Finding(_SUBJECT, ok=False, found=f"codex skips {len(skipped)} of {len(ours)} hooks: {told}", advice=advice)
 
 
 def _why(hook: Mapping[str, Any]) -> str:
     """Why Codex skips a hook; empty if it runs it."""
     if hook.get("trustStatus") not in _RUNS:
         return str(hook.get("trustStatus"))
-    return "" if hook.get("enabled") else "turned off"
+    return "" if hook.get("enabled") else _OFF
 
 
 def _is(source: Any, path: Path) -> bool:
