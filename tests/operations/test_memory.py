@@ -199,3 +199,19 @@ def test_a_lesson_that_is_turned_off_says_so_and_who_changed_what(
     assert "without one (SIDEMIRROR_ACCESS_FILE) callers have none" in shown
     _, found, _ = run("search", "joins")
     assert found.count(command) == 1
+
+
+def test_a_strategy_whose_reflection_is_turned_off_says_so(
+    run: Run, ids: pb.StoreReflectionResponse, server: SidecarThread, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Seen to fail with "active" alone: the strategy is the text that agents get."""
+    assert main(["advice", "off", ids.reflection_id, "--reason", "by its base", "--address", server.address]) == 0
+    capsys.readouterr()
+    on = f"`sidemirror advice on {ids.reflection_id}`"
+    command = f"a policy turned off its reflection, and it too is told no agent: {on}"
+    _, shown, _ = run("show", ids.strategy_id)
+    assert f"active, but {command}" in shown
+    assert f"{ids.reflection_id}, which it rests on, silenced by a caller without a name" in shown
+    assert "(by its base)" in shown
+    _, found, _ = run("search", "joins")
+    assert found.count(command) == 1

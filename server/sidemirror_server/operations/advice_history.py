@@ -1,6 +1,6 @@
 """When what agents are told was changed, and by whom. Used by `turns_why.py` and `memory.py`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import grpc
@@ -44,23 +44,27 @@ def all_of(changes: Sequence[pb.AdviceChange]) -> Iterator[str]:
         yield f"{clock_time(change.time)}  turned off{_by(change)} {_whose(change)}: {', '.join(off) or 'nothing'}"
 
 
-def about(changes: Sequence[pb.AdviceChange], lesson_id: str, kind: int, name: str = "") -> Iterator[str]:
+def about(
+    changes: Sequence[pb.AdviceChange], lesson_id: str, kind: int, name: str = "", rests_on: Sequence[str] = ()
+) -> Iterator[str]:
     """A line for each change that silenced a lesson or recovery or told it again, the oldest first. `kind`: of advice
-    that it belongs to. `name`: stands before what was done to it alone."""
+    that it belongs to. `name`: stands before what was done to it alone. `rests_on`: what silences it too."""
+    names = {lesson_id: name, **{one: f"{one}, which it rests on," for one in rests_on}}
     for change in reversed(changes):
-        told = _told(change, lesson_id, kind, name)
+        told = _told(change, names, kind)
         if told:
             yield f"{clock_time(change.time)}  {told}"
 
 
-def _told(change: pb.AdviceChange, lesson_id: str, kind: int, name: str) -> str:
+def _told(change: pb.AdviceChange, names: Mapping[str, str], kind: int) -> str:
     if change.mode:
         return _mode(change)
     by, whose = _by(change), _whose(change)
-    was, now = (lesson_id in policy.silenced_ids for policy in (change.before, change.after))
-    if was != now:
-        done = "silenced" if now else "no longer silenced"
-        return f"{f'{in_short(name)} ' if name else ''}{done}{by} {whose}"
+    for lesson_id, name in names.items():
+        was, now = (lesson_id in policy.silenced_ids for policy in (change.before, change.after))
+        if was != now:
+            done = "silenced" if now else "no longer silenced"
+            return f"{f'{in_short(name)} ' if name else ''}{done}{by} {whose}"
     was, now = (bool({kind, pb.ADVICE_KIND_ALL} & set(policy.off)) for policy in (change.before, change.after))
     if was != now:
         return f"all {words_of(pb.AdviceKind, kind)} turned {'off' if now else 'on'}{by} {whose}"

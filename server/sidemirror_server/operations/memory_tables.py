@@ -24,9 +24,9 @@ _MODES = {
 }
 
 
-def show_hits(found: pb.QueryReflectionsResponse, turned_off: Callable[[str], str] = lambda _: "") -> None:
+def show_hits(found: pb.QueryReflectionsResponse, turned_off: Callable[[pb.Memory], str] = lambda _: "") -> None:
     """Prints the hits, best first, and the search that found them. Ids are never cut, because users copy them for
-    `show` and `review`. `turned_off`: how a policy turns a lesson off, by its id."""
+    `show` and `review`. `turned_off`: how a policy turns a lesson off."""
     console = Console(highlight=False)
     if not found.hits:
         console.print("Nothing fits.")
@@ -38,7 +38,7 @@ def show_hits(found: pb.QueryReflectionsResponse, turned_off: Callable[[str], st
         console.print(Text(f"{hit.score:.3f} {plain(memory.id)} {about}", "bold"), soft_wrap=True)
         texts = (
             _content(memory),
-            turned_off(memory.id),
+            turned_off(memory),
             _why_held(memory),
             f"From {sources_of(memory)}",
             hit.explanation.summary,

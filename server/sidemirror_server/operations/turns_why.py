@@ -23,6 +23,7 @@ from sidemirror_server.operations.shown_texts import FirstWords, ShownTexts
 from sidemirror_server.operations.turn_entries import TIMEOUT_S, record_of
 from sidemirror_server.operations.turn_ids import lesson_named, turn_named
 from sidemirror_server.operations.turn_silences import about_turn
+from sidemirror_server.operations.turned_off import TurnedOff
 from sidemirror_server.operations.watch_lines import ANSWERS, fit_told
 from sidemirror_server.trace.receipts import GOAL_ITEM, RECOVERY_ITEM
 from sidemirror_server.vocabulary.clock import SystemClock
@@ -88,7 +89,7 @@ def _tell(
 ) -> None:
     """Prints why these were shown. `record`: of the turn that is asked about; `only`: of the lesson."""
     records = {} if record is None else {record.turn.turn_id: record}
-    first_words = FirstWords(channel, scope)
+    first_words, turned_off = FirstWords(channel, scope), TurnedOff(channel, scope)
     for receipt in receipts:
         if receipt.turn_state and receipt.turn_id not in records:
             records[receipt.turn_id] = record_of(channel, receipt.turn_id, scope)
@@ -96,7 +97,7 @@ def _tell(
         of = records.get(receipt.turn_id)
         held = _why_held(told, None if of is None else of.turn)
         stub = ReflectiveMemoryServiceStub(channel)
-        print_lines(_explained(stub, receipt, told, held, only, scope, first_words), cut=False)
+        print_lines(_explained(stub, receipt, told, held, only, scope, first_words, turned_off), cut=False)
 
 
 def _told(record: thinking_pb2.GetTurnResponse | None, receipt: pb.Receipt) -> ToldBlock | None:
@@ -188,6 +189,7 @@ def _explained(
     only: str,
     scope: dict[str, Any],
     first_words: FirstWords,
+    turned_off: TurnedOff,
 ) -> Iterator[str]:
     yield f"{clock_time(receipt.time)}  {_place(receipt)}"
     yield from _circumstances(told, is_told=not all(item.is_held_back for item in receipt.items))
@@ -196,7 +198,7 @@ def _explained(
     for item in receipt.items:
         if not only or item.id == only:
             why_held = f", {_HELD_BACK.get(item.held_back_reason, held)}" if item.is_held_back else ""
-            yield from _of_item(stub, receipt, item, texts.get(item.id), told, why_held, scope)
+            yield from _of_item(stub, receipt, item, texts.get(item.id), told, why_held, scope, turned_off)
             if told is not None and told.is_answer and not item.is_held_back:
                 yield f"    said: {_cut(kept.of(item))}"
     if told is None or told.is_answer:
@@ -240,6 +242,7 @@ def _of_item(
     told: ToldBlock | None,
     why_held: str,
     scope: dict[str, Any],
+    turned_off: TurnedOff,
 ) -> Iterator[str]:
     version = f" version {item.version}" if item.version else ""
     score = f", score {shown.score:.2f}, origin {name_of(common_pb2.Origin, shown.origin)}" if shown else ""
@@ -249,7 +252,7 @@ def _of_item(
     if item.kind == RECOVERY_ITEM:
         yield from _of_recovery(stub, receipt, item.id, told.signatures if told else (), scope)
     elif item.kind != GOAL_ITEM:
-        yield from _of_memory(stub, item, told, scope)
+        yield from _of_memory(stub, item, told, scope, turned_off)
     yield f"    what followed: {_followed(item, receipt.turn_outcome)}"
 
 
@@ -270,7 +273,11 @@ def _followed(item: pb.ReceiptItem, turn_outcome: int) -> str:
 
 
 def _of_memory(
-    stub: ReflectiveMemoryServiceStub, item: pb.ReceiptItem, told: ToldBlock | None, scope: dict[str, Any]
+    stub: ReflectiveMemoryServiceStub,
+    item: pb.ReceiptItem,
+    told: ToldBlock | None,
+    scope: dict[str, Any],
+    turned_off: TurnedOff,
 ) -> Iterator[str]:
     if item.HasField("score"):
         yield f"    what fitted then: {fit_told(item)}"
@@ -285,6 +292,8 @@ def _of_memory(
     if not item.HasField("score"):
         yield f"    what fitted: {_fitted(stub, memory, told, scope)}"
     state = name_of(pb.MemoryState, memory.state)
+    off = turned_off.lesson(memory)
+    state += f", but {off}" if off else ""
     yield f"    the lesson today: {state}, version {memory.version}, importance {memory.importance:.2f}"
     yield f"    learned from: {sources_of(memory)}"
     request = pb.GetLessonStatisticsRequest(reflection_ids=[item.id], **scope)
