@@ -166,7 +166,7 @@ function Directive(props: { directive: TurnDirective; sequence: bigint; told: To
             plan{shadow}
           </Kind>
           {told.asksLevel !== undefined && (
-            <p class="why">its level: {told.asksLevel ? "as its start asked" : "as its session has it, since its start asked for none"}</p>
+            <p class="why">its level: {told.asksLevel ? "as its start asked" : "of its session or by default, since its start asked for none"}</p>
           )}
           {warnings.map((warning, index) => (
             <p key={index} class="dim">

@@ -15,8 +15,6 @@ export interface Told {
   readonly asksLevel: boolean | undefined;
   /** How many lessons the agent was given because it asked for them after the start. */
   readonly recalledCount: number;
-  /** How many lessons and recoveries it was told. */
-  readonly lessonCount: number;
   /** The entries that are there, in their order. */
   readonly entries: readonly TurnEntry[];
   /** The events of the turn, by id. */

@@ -29,25 +29,27 @@ const AT_START: Partial<Record<SilenceReason, string>> = {
 // How the ids of turns begin that are made of spans.
 const OF_SPANS = "otlp-";
 
-/** Why a turn started without a lesson, and how many its agent was given later because it asked. That it asked is on
- * record only where it was given something. */
+/** Why a turn started without a lesson, and how many its agent was given later because it asked. */
 export function whyNoLesson(reason: SilenceReason, turn: Recalled): string {
-  return (AT_START[reason] ?? whySilent(reason)) + recalledLater(reason, turn);
+  return whyNothing(reason) + recalledLater(reason, turn);
 }
 
-/** Of a turn: how many lessons its agent was given because it asked, and how many it was told. */
+/** Why nothing was given to a task. */
+export function whyNothing(reason: SilenceReason): string {
+  return AT_START[reason] ?? whySilent(reason);
+}
+
+/** Of a turn: how many lessons its agent was given because it asked. */
 interface Recalled {
   turnId: string;
   recalledCount: number;
-  lessonCount: number;
 }
 
 function recalledLater(reason: SilenceReason, turn: Recalled): string {
   if (turn.recalledCount > 0) return `; the agent asked later, and was given ${counted(turn.recalledCount, "lesson")}`;
   if (reason !== SilenceReason.NOT_ASKED) return "";
   if (turn.turnId.startsWith(OF_SPANS)) return "; it is made of spans, and what its agent was given when it asked is no part of it";
-  // What it was told too is not among those that it was given.
-  return `; if the agent asked later, it was given none${turn.lessonCount > 0 ? " but what it was told too" : ""}`;
+  return "; what the agent asked for later stands by itself";
 }
 
 /** The reason in words; empty for none. */

@@ -33,6 +33,11 @@ def shadow_around(changes: Sequence[pb.AdviceChange], at_us: int) -> str:
     return f"in shadow mode {begun}, until {clock_time(until.time)}, when one started whose advice__mode was not"
 
 
+def shadow_then(changes: Sequence[pb.AdviceChange], at_us: int) -> bool:
+    """Whether the last mode on record was shadow mode then."""
+    return next((one.mode == _SHADOW for one in changes if one.mode and one.time.ToMicroseconds() <= at_us), False)
+
+
 def all_of(changes: Sequence[pb.AdviceChange]) -> Iterator[str]:
     """A line for each change, the oldest first."""
     for change in reversed(changes):

@@ -10,6 +10,8 @@ from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror_server.operations.advice_history import advice_changes
 from sidemirror_server.operations.shown import plain
 
+_LESSONS = {pb.ADVICE_KIND_ALL, pb.ADVICE_KIND_LESSONS}
+
 
 class TurnedOff:
     """Asks once, by the changes on record: the policy itself is for admins."""
@@ -24,7 +26,7 @@ class TurnedOff:
         if self._known is None:
             self._known = off_at(advice_changes(self._channel, self._scope))
         off, silenced_ids = self._known
-        if {pb.ADVICE_KIND_ALL, pb.ADVICE_KIND_LESSONS} & off:
+        if _LESSONS & off:
             return "a policy turned all lessons off: `sidemirror advice on`"
         if memory.id in silenced_ids:
             return f"a policy turned it off, no agent is told it: `sidemirror advice on {plain(memory.id)}`"
@@ -44,6 +46,12 @@ def off_at(changes: Sequence[pb.AdviceChange], at_us: int | None = None) -> tupl
         off |= set(last.after.off)
         silenced |= set(last.after.silenced_ids)
     return off, silenced
+
+
+def is_off_at(changes: Sequence[pb.AdviceChange], memory: memory_pb.Memory, at_us: int) -> bool:
+    """Whether a policy turned a lesson off then."""
+    off, silenced_ids = off_at(changes, at_us)
+    return bool(_LESSONS & off or {memory.id, *rests_on(memory)} & silenced_ids)
 
 
 def rests_on(memory: memory_pb.Memory) -> list[str]:

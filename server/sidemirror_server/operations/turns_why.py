@@ -20,6 +20,7 @@ from sidemirror_server.operations.not_shown import not_shown
 from sidemirror_server.operations.parsers.arguments import Moment
 from sidemirror_server.operations.shown import clock_time, in_short, name_of, print_json, print_lines, words_of
 from sidemirror_server.operations.shown_texts import FirstWords, ShownTexts
+from sidemirror_server.operations.silences import why_no_lesson
 from sidemirror_server.operations.turn_entries import TIMEOUT_S, record_of
 from sidemirror_server.operations.turn_ids import lesson_named, turn_named
 from sidemirror_server.operations.turn_silences import about_turn
@@ -33,6 +34,8 @@ _TEXT_CHARS, _ID_CHARS = 1_000, 256
 # Among how many memories a lesson is looked for that was found by the words of a task; in how many pages of failures a
 # recovery that was held back.
 _MOST_HITS, _MOST_PAGES = 100, 20
+# How many of the newest receipts are read for one that shows something.
+_MOST_NEWEST = 50
 _KEPT, _DRAWN = "kept: shadow mode tells nothing", "held back by a draw, to see what happens without it"
 _HELD_BACK = {pb.HELD_BACK_REASON_DRAW: _DRAWN, pb.HELD_BACK_REASON_SHADOW: _KEPT}
 # Where a directive has a block: its kind, and the field.
@@ -75,7 +78,7 @@ def why(channel: grpc.Channel, options: argparse.Namespace, scope: dict[str, Any
         return 0
     if record is not None and not found:
         print("sidemirror: the turn was not shown this lesson", file=sys.stderr)
-        print_lines(not_shown(stub, record, lesson_id, scope), cut=False)
+        print_lines(not_shown(channel, record, lesson_id, scope), cut=False)
         return exit_codes.FAILED
     return 0 if found else _nothing(stub, options, scope)
 
@@ -129,9 +132,11 @@ def _receipts(
     if at is not None:
         request.from_time.FromMicroseconds(at.at_us)
         request.until_time.FromMicroseconds(at.at_us + at.width_us)
-    request.page_size = 1_000 if turn_id or at is not None else 1
+    request.page_size = 1_000 if turn_id or at is not None else _MOST_NEWEST
     receipts = stub.ListReceipts(request, timeout=TIMEOUT_S).receipts
     named = [one for one in receipts if not lesson_id or lesson_id in {item.id for item in one.items}]
+    if not turn_id and at is None:
+        named = [one for one in named if one.items][:1]
     return named[::-1]
 
 
@@ -192,6 +197,10 @@ def _explained(
     turned_off: TurnedOff,
 ) -> Iterator[str]:
     yield f"{clock_time(receipt.time)}  {_place(receipt)}"
+    if receipt.silence:
+        yield f"  the agent asked for it itself, and was given nothing: {why_no_lesson(receipt.silence)}"
+        yield from _left_out(receipt.omitted, first_words)
+        return
     yield from _circumstances(told, is_told=not all(item.is_held_back for item in receipt.items))
     texts = {} if told is None else {item.id: item for item in told.block.items}
     kept = ShownTexts(stub, scope)
@@ -199,12 +208,15 @@ def _explained(
         if not only or item.id == only:
             why_held = f", {_HELD_BACK.get(item.held_back_reason, held)}" if item.is_held_back else ""
             yield from _of_item(stub, receipt, item, texts.get(item.id), told, why_held, scope, turned_off)
-            if told is not None and told.is_answer and not item.is_held_back:
+            if told is not None and told.is_answer and item.kind not in (GOAL_ITEM, RECOVERY_ITEM):
                 yield f"    said: {_cut(kept.of(item))}"
-    if told is None or told.is_answer:
-        return
-    yield "  left out:" if told.block.omitted else "  left out: nothing that is on record"
-    yield from (f"    {first_words.omitted(one)}" for one in told.block.omitted)
+    if receipt.omitted or (told is not None and not told.is_answer):
+        yield from _left_out(receipt.omitted or (told.block.omitted if told else ()), first_words)
+
+
+def _left_out(omitted: Sequence[common_pb2.OmittedItem], first_words: FirstWords) -> Iterator[str]:
+    yield "  left out:" if omitted else "  left out: nothing that is on record"
+    yield from (f"    {first_words.omitted(one)}" for one in omitted)
 
 
 def _circumstances(told: ToldBlock | None, *, is_told: bool) -> Iterator[str]:

@@ -1168,7 +1168,7 @@ class ListReceiptsResponse(_message.Message):
     def __init__(self, receipts: _Optional[_Iterable[_Union[Receipt, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class Receipt(_message.Message):
-    __slots__ = ("receipt_id", "time", "place", "turn_id", "session_id", "goal_id", "items", "turn_state", "turn_outcome")
+    __slots__ = ("receipt_id", "time", "place", "turn_id", "session_id", "goal_id", "items", "turn_state", "turn_outcome", "silence", "omitted")
     RECEIPT_ID_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
     PLACE_FIELD_NUMBER: _ClassVar[int]
@@ -1178,6 +1178,8 @@ class Receipt(_message.Message):
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     TURN_STATE_FIELD_NUMBER: _ClassVar[int]
     TURN_OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    SILENCE_FIELD_NUMBER: _ClassVar[int]
+    OMITTED_FIELD_NUMBER: _ClassVar[int]
     receipt_id: str
     time: _timestamp_pb2.Timestamp
     place: ReceiptPlace
@@ -1187,7 +1189,9 @@ class Receipt(_message.Message):
     items: _containers.RepeatedCompositeFieldContainer[ReceiptItem]
     turn_state: _thinking_pb2.TurnState
     turn_outcome: _common_pb2.TaskOutcome
-    def __init__(self, receipt_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., place: _Optional[_Union[ReceiptPlace, str]] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., goal_id: _Optional[str] = ..., items: _Optional[_Iterable[_Union[ReceiptItem, _Mapping]]] = ..., turn_state: _Optional[_Union[_thinking_pb2.TurnState, str]] = ..., turn_outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ...) -> None: ...
+    silence: _thinking_pb2.SilenceReason
+    omitted: _containers.RepeatedCompositeFieldContainer[_common_pb2.OmittedItem]
+    def __init__(self, receipt_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., place: _Optional[_Union[ReceiptPlace, str]] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., goal_id: _Optional[str] = ..., items: _Optional[_Iterable[_Union[ReceiptItem, _Mapping]]] = ..., turn_state: _Optional[_Union[_thinking_pb2.TurnState, str]] = ..., turn_outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., silence: _Optional[_Union[_thinking_pb2.SilenceReason, str]] = ..., omitted: _Optional[_Iterable[_Union[_common_pb2.OmittedItem, _Mapping]]] = ...) -> None: ...
 
 class ReceiptItem(_message.Message):
     __slots__ = ("id", "version", "kind", "is_held_back", "succeeded", "error_returned", "score", "fit", "matched_words", "held_back_reason")
