@@ -40,6 +40,13 @@ export function MemoryStanding(props: { memory: Memory; isOff?: boolean }) {
       </Badge>
     );
   }
+  if (state === MemoryState.ACTIVE && props.memory.awaitsReview) {
+    return (
+      <Badge tone="warn" title="Active, but a rule made it, and it restates what calls came to or quotes a user: no agent is told it until a person reviews it">
+        not told until reviewed
+      </Badge>
+    );
+  }
   if (state === MemoryState.ACTIVE) return <Badge tone="good">active</Badge>;
   if (state === MemoryState.RETIRED) return <Badge>retired</Badge>;
   return (

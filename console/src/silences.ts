@@ -4,7 +4,7 @@ import { RecoveryGate, SilenceReason, type MissedGate, type Silence } from "@sid
 import { counted } from "./words.js";
 
 const SENTENCES: Partial<Record<SilenceReason, string>> = {
-  [SilenceReason.NOTHING_KNOWN]: "nothing was known",
+  [SilenceReason.NOTHING_KNOWN]: "no repair was known",
   [SilenceReason.GATE]: "what was tried before did not pass the gates",
   [SilenceReason.SUSPENDED]: "what is known was suspended: it failed twice in succession after it was told",
   [SilenceReason.NOTHING_TO_ADD]: "what is known was done already, or is for another kind of call",
@@ -24,10 +24,11 @@ const SENTENCES: Partial<Record<SilenceReason, string>> = {
 /** Where a turn's start has other words. A draw there is the caller's `holdout_fraction`. */
 const AT_START: Partial<Record<SilenceReason, string>> = {
   [SilenceReason.HELD_BACK]: "what fitted was held back by a draw",
+  [SilenceReason.NOTHING_KNOWN]: "the project had no lesson",
 };
 
 // How the ids of turns begin that are made of spans.
-const OF_SPANS = "otlp-";
+export const OF_SPANS = "otlp-";
 
 /** Why a turn started without a lesson, and how many its agent was given later because it asked. */
 export function whyNoLesson(reason: SilenceReason, turn: Recalled): string {

@@ -215,3 +215,14 @@ def test_a_strategy_whose_reflection_is_turned_off_says_so(
     assert "(by its base)" in shown
     _, found, _ = run("search", "joins")
     assert found.count(command) == 1
+
+
+def test_a_lesson_that_waits_for_a_person_does_not_look_active(run: Run, server: SidecarThread) -> None:
+    """Seen to fail with "active" alone: a rule made it, and it says nothing but what calls came to."""
+    with memories(server) as stub:
+        result = pb.ReflectionResult(reflection_text="`post_journal` failed.", importance=0.5)
+        stored = stub.StoreReflection(pb.StoreReflectionRequest(result=result), timeout=TIMEOUT_S)
+    assert "active, not told until a person reviews it" in run("show", stored.reflection_id)[1]
+    assert "[not told until reviewed] `post_journal` failed." in run("search", "journal")[1]
+    run("review", stored.reflection_id, "active", "--reason", "it is so")
+    assert "not told until" not in run("show", stored.reflection_id)[1]

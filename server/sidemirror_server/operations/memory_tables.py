@@ -23,6 +23,8 @@ _MODES = {
     pb.SEARCH_MODE_HYBRID: "by words and by meaning",
 }
 
+_UNTOLD = ", not told until a person reviews it"
+
 
 def show_hits(found: pb.QueryReflectionsResponse, turned_off: Callable[[pb.Memory], str] = lambda _: "") -> None:
     """Prints the hits, best first, and the search that found them. Ids are never cut, because users copy them for
@@ -61,7 +63,8 @@ def show_memory(memory: pb.Memory, versions: Iterable[pb.Memory], off: str = "")
         "id": memory.id,
         "kind": name_of(pb.MemoryKind, memory.kind),
         "text": memory.content,
-        "state": f"{name_of(pb.MemoryState, memory.state)}{held}{f', but {off}' if off else ''}",
+        "state": f"{name_of(pb.MemoryState, memory.state)}{held}{_UNTOLD if memory.awaits_review else ''}"
+        f"{f', but {off}' if off else ''}",
         _AGAIN.get(memory.state, ""): review_command(memory),
         "origin": _origin(memory),
         "importance": f"{memory.importance:.2f}",
@@ -165,6 +168,7 @@ def _plain(text: str) -> Text:
 
 def _content(memory: pb.Memory) -> str:
     state = "" if memory.state == pb.MEMORY_STATE_ACTIVE else f"[{name_of(pb.MemoryState, memory.state)}] "
+    state = "[not told until reviewed] " if memory.awaits_review else state
     return f"{state}{memory.content}"
 
 

@@ -27,7 +27,7 @@ _AT_START = {
 }
 _AT_FAILURE = {
     **_OFF,
-    pb.SILENCE_REASON_NOTHING_KNOWN: "nothing was known for this failure",
+    pb.SILENCE_REASON_NOTHING_KNOWN: "no repair was known for this failure",
     pb.SILENCE_REASON_GATE: "what was tried before did not pass the gates",
     pb.SILENCE_REASON_SUSPENDED: "what is known was suspended: it failed twice in succession after it was told",
     pb.SILENCE_REASON_NOTHING_TO_ADD: "what is known was done already, or is for another kind of call",

@@ -37,6 +37,7 @@ _MOST_HITS, _MOST_PAGES = 100, 20
 # How many of the newest receipts are read for one that shows something.
 _MOST_NEWEST = 50
 _KEPT, _DRAWN = "kept: shadow mode tells nothing", "held back by a draw, to see what happens without it"
+_TOO_LATE = "Its agent was not told: the turn ended first, as one that is delivered after an outage does."
 _HELD_BACK = {pb.HELD_BACK_REASON_DRAW: _DRAWN, pb.HELD_BACK_REASON_SHADOW: _KEPT}
 # Where a directive has a block: its kind, and the field.
 _BLOCKS = ("turn_plan", "context"), ("advice", "block"), ("reflection", "lessons")
@@ -201,7 +202,9 @@ def _explained(
         yield f"  the agent asked for it itself, and was given nothing: {why_no_lesson(receipt.silence)}"
         yield from _left_out(receipt.omitted, first_words)
         return
-    yield from _circumstances(told, is_told=not all(item.is_held_back for item in receipt.items))
+    is_too_late = receipt.place == pb.RECEIPT_PLACE_ADVICE and bool(receipt.turn_state)
+    is_told = not all(item.is_held_back for item in receipt.items)
+    yield from _circumstances(told, is_told=is_told, is_too_late=is_too_late)
     texts = {} if told is None else {item.id: item for item in told.block.items}
     kept = ShownTexts(stub, scope)
     for item in receipt.items:
@@ -219,13 +222,15 @@ def _left_out(omitted: Sequence[common_pb2.OmittedItem], first_words: FirstWords
     yield from (f"    {first_words.omitted(one)}" for one in omitted)
 
 
-def _circumstances(told: ToldBlock | None, *, is_told: bool) -> Iterator[str]:
-    """What a block was about, and whether it was told. `is_told`: an item of it was not held back."""
+def _circumstances(told: ToldBlock | None, *, is_told: bool, is_too_late: bool) -> Iterator[str]:
+    """What a block was about, and whether it was told. `is_told`: an item of it was not held back. `is_too_late`: its
+    turn is on record without it."""
     if told is None and not is_told:
         yield "  Nothing of it was told."
         return
     if told is None:
-        yield "  The block's text is in no turn's record: it was outside a turn, or the trace is gone."
+        missing = "The block's text is in no turn's record: it was outside a turn, or the trace is gone."
+        yield f"  {_TOO_LATE if is_too_late else missing}"
         return
     if told.is_answer:
         yield "  The agent asked for it itself; no entry of the turn has it."

@@ -1392,8 +1392,11 @@ type Memory struct {
 	SourceTurnIds []string `protobuf:"bytes,31,rep,name=source_turn_ids,json=sourceTurnIds,proto3" json:"source_turn_ids,omitempty"`
 	// The reports of goals that taught it, of the last 16 times that it was learned, in order of their ids.
 	SourceReportIds []string `protobuf:"bytes,32,rep,name=source_report_ids,json=sourceReportIds,proto3" json:"source_report_ids,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Whether no task is told it, though it is active, until a person reviews it: a rule made it, and it restates what
+	// calls came to or quotes a user.
+	AwaitsReview  bool `protobuf:"varint,33,opt,name=awaits_review,json=awaitsReview,proto3" json:"awaits_review,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Memory) Reset() {
@@ -1648,6 +1651,13 @@ func (x *Memory) GetSourceReportIds() []string {
 		return x.SourceReportIds
 	}
 	return nil
+}
+
+func (x *Memory) GetAwaitsReview() bool {
+	if x != nil {
+		return x.AwaitsReview
+	}
+	return false
 }
 
 // Asks for a reflection on exactly one of `events`, `turn_id` and `session_id`. With `events`, `session_id` may be set
@@ -7605,7 +7615,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x05usage\x18\x0e \x01(\v2\x14.sidemirror.v1.UsageR\x05usage\x12'\n" +
 	"\x0ferror_signature\x18\x0f \x01(\tR\x0eerrorSignatureB\r\n" +
 	"\v_importanceB\r\n" +
-	"\v_confidence\"\xcb\t\n" +
+	"\v_confidence\"\xf0\t\n" +
 	"\x06Memory\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12-\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x19.sidemirror.v1.MemoryKindR\x04kind\x12\x18\n" +
@@ -7651,7 +7661,8 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\n" +
 	"changed_by\x18\x1e \x01(\tR\tchangedBy\x12&\n" +
 	"\x0fsource_turn_ids\x18\x1f \x03(\tR\rsourceTurnIds\x12*\n" +
-	"\x11source_report_ids\x18  \x03(\tR\x0fsourceReportIdsB\r\n" +
+	"\x11source_report_ids\x18  \x03(\tR\x0fsourceReportIds\x12#\n" +
+	"\rawaits_review\x18! \x01(\bR\fawaitsReviewB\r\n" +
 	"\v_confidence\"\x9a\x04\n" +
 	"\x19GenerateReflectionRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +

@@ -498,6 +498,14 @@ export declare type Memory = Message<"sidemirror.v1.Memory"> & {
    * @generated from field: repeated string source_report_ids = 32;
    */
   sourceReportIds: string[];
+
+  /**
+   * Whether no task is told it, though it is active, until a person reviews it: a rule made it, and it restates what
+   * calls came to or quotes a user.
+   *
+   * @generated from field: bool awaits_review = 33;
+   */
+  awaitsReview: boolean;
 };
 
 /**

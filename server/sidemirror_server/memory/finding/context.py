@@ -135,6 +135,8 @@ class MemoryContext:
             *held_of((item.id for item in block.items), found.strategy_of, before),
             *(trial.memory_id for trial in trials if trial.arm is Arm.HELD_BACK),
         )
+        if self._telling.is_shadow:
+            held = tuple(item.id for item in block.items)
         shown = without(block, HEADING, found.lessons, held, receipt_id) if held else block
         shown = msgspec.structs.replace(shown, omitted=(*found.omitted, *shown.omitted))
         left_out = (*found.omitted, *block.omitted)[:_MOST_OMITTED] if task.turn_id else ()
@@ -208,6 +210,9 @@ class MemoryContext:
         shown = {item.id for receipt in others for item in receipt.items if item.kind in _KINDS}
         if not held and not shown:
             return NOTHING_DECIDED
+        if self._telling.is_shadow:
+            # Only kept: what would be told later in the turn does not change by it.
+            held, shown = set(), held | shown
         records = await self._recall.records(scope, sorted(held | shown))
         return decided(held, shown, {one: memory.strategy_of for one, memory in records.items() if memory.strategy_of})
 
