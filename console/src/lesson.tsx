@@ -237,7 +237,8 @@ function Sources(props: { memory: Memory }) {
       of={[
         ["Turns", turns.length > 0 && <Links to="turns" ids={turns} />],
         [
-          "Session",
+          // A lesson keeps one; its turns lead to the others.
+          turns.length > 1 ? "One of its sessions" : "Session",
           session && (
             <Link to={["turns"]} query={{ session }}>
               <Id>{session}</Id>

@@ -212,3 +212,17 @@ def test_a_strategy_does_not_look_active_whose_reflection_a_policy_turned_off(
     go(page, "/lessons/s", "A policy turned its reflection off: no agent is told it. To turn it on again: sidemirror")
     assert texts(page, ".title .badge") == ["turned off"]
     shows(page, "what it rests on, r, silenced by lena in the policy of the project")
+
+
+def test_the_menu_of_scopes_closes_by_itself(server: SidecarThread, browser: Browser) -> None:
+    """By Escape, and on another screen. Seen to fail when only its own heading closed it, and it covered the tabs."""
+    page = answered(browser, server, "/lessons", {})
+    shows(page, "Lessons")
+    for leave in (
+        "document.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}))",
+        "document.querySelector('main').dispatchEvent(new PointerEvent('pointerdown', {bubbles: true}))",
+        "location.hash = '#/goals'",
+    ):
+        page.value("document.querySelector('.scope').setAttribute('open', '')")
+        page.value(leave)
+        page.until("!document.querySelector('.scope').hasAttribute('open')")
