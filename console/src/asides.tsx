@@ -1,19 +1,21 @@
 /** What belongs to a turn and is none of its entries: critiques that were asked for, and lessons that were recalled. */
 import { IssueKindSchema } from "@sidemirror/api/v1/common";
 import { LessonFitSchema, ReceiptPlace, ReceiptPlaceSchema, type Receipt } from "@sidemirror/api/v1/reflective_memory";
-import type { Turn, TurnCritique, TurnEntry } from "@sidemirror/api/v1/thinking";
+import { SilenceReason, type Turn, type TurnCritique, type TurnEntry } from "@sidemirror/api/v1/thinking";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 
 import { useApi, useAsked, type Asked } from "./api.js";
+import { LeftOut } from "./block.js";
 import { changeTold, Drafts } from "./drafts.js";
 import { OF_GOAL } from "./goals.js";
 import { useSeen } from "./live.js";
 import { Badge, Id, Link, Missing, Text, Time } from "./parts.js";
 import { HeldBack, WhyHeldBack } from "./receipts.js";
 import { GOAL_KIND, MEMORY_KINDS, nameOf, timeOf, type Told } from "./record.js";
+import { whyNothing } from "./silences.js";
 import { headline, lasting, millisOf, seen, stems, word } from "./words.js";
 
 const MOST_RECEIPTS = 1_000;
@@ -128,8 +130,10 @@ function Recalled(props: { receipt: Receipt }) {
   return (
     <>
       <p class="kind">
-        <strong>recalled</strong> <span class="dim">{word(ReceiptPlaceSchema, receipt.place)}</span>
+        <strong>{receipt.silence ? "asked, and given nothing" : "recalled"}</strong>{" "}
+        <span class="dim">{word(ReceiptPlaceSchema, receipt.place)}</span>
       </p>
+      {receipt.silence !== SilenceReason.UNSPECIFIED && <p class="why">{whyNothing(receipt.silence)}</p>}
       {receipt.items.map((item) => (
         <div key={item.id} class="card">
           <p class="kind">
@@ -151,7 +155,8 @@ function Recalled(props: { receipt: Receipt }) {
           <p class="why">{seen([word(LessonFitSchema, item.fit), stems(item.matchedWords)].filter(Boolean).join(": "))}</p>
         </div>
       ))}
-      {receipt.items.some((item) => item.isHeldBack) && <WhyHeldBack />}
+      <WhyHeldBack of={receipt.items} />
+      {receipt.omitted.length > 0 && <LeftOut of={receipt.omitted} signature="" />}
       <p class="dim small">
         receipt <Id>{receipt.receiptId}</Id>
       </p>

@@ -65,7 +65,7 @@ const AT_ONCE = 5;
 const MOST_TEXTS = 50;
 
 /** What fitted and was not shown. The texts, as they are today, are read when the viewer looks. */
-function LeftOut(props: { of: readonly OmittedItem[]; signature: string }) {
+export function LeftOut(props: { of: readonly OmittedItem[]; signature: string }) {
   const api = useApi();
   const { of, signature } = props;
   const [isOpen, setOpen] = useState(false);

@@ -11,7 +11,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ComponentChildren } from "preact";
 
 import { StoreAway, useApi, useAsked, type Asked } from "./api.js";
-import { Link, Missing, Time } from "./parts.js";
+import { Id, Link, Missing, Time } from "./parts.js";
 import { isRecovery } from "./record.js";
 import { headline, millisOf, word } from "./words.js";
 
@@ -68,8 +68,8 @@ export function ShadowSpan(props: { at: Timestamp | undefined }) {
 }
 
 /** What was changed of what agents are told about lessons or recoveries. `lessonIds`: only of these, and of their
- * `kind`. */
-export function Changes(props: { lessonIds: readonly string[]; kind: AdviceKind }) {
+ * `kind`. `restsOn`: what silences these too. */
+export function Changes(props: { lessonIds: readonly string[]; restsOn?: readonly string[]; kind: AdviceKind }) {
   const asked = useChanges();
   return (
     <>
@@ -79,12 +79,18 @@ export function Changes(props: { lessonIds: readonly string[]; kind: AdviceKind 
   );
 }
 
+interface Wanted {
+  lessonIds?: readonly string[];
+  restsOn?: readonly string[];
+  kind?: AdviceKind;
+}
+
 /** Changes, the newest first. `lessonIds`: only of these, and of their `kind`; without them all. */
-export function ChangeList(props: { of: readonly AdviceChange[]; lessonIds?: readonly string[]; kind?: AdviceKind }) {
-  const { lessonIds, kind = AdviceKind.ALL } = props;
+export function ChangeList(props: Wanted & { of: readonly AdviceChange[] }) {
+  const { lessonIds, restsOn = [], kind = AdviceKind.ALL } = props;
   const names = useNames(lessonIds ? [] : props.of.slice(0, MOST));
   const told = props.of.flatMap((change) => {
-    const what = change.mode !== "" ? mode(change) : lessonIds ? about(change, lessonIds, kind) : all(change, names);
+    const what = change.mode !== "" ? mode(change) : lessonIds ? about(change, lessonIds, kind) || ofBase(change, restsOn) : all(change, names);
     return what === "" ? [] : [{ change, what }];
   });
   if (told.length === 0) return null;
@@ -155,6 +161,23 @@ function about(change: AdviceChange, ids: readonly string[], kind: AdviceKind): 
   const isOff = (policy: AdvicePolicy | undefined) => policy?.off.some((one) => one === kind || one === AdviceKind.ALL) ?? false;
   if (isOff(change.before) === isOff(change.after)) return "";
   return `all ${word(AdviceKindSchema, kind)} turned ${isOff(change.after) ? "off" : "on"}${whose(change)}`;
+}
+
+/** What was done to what a lesson rests on. */
+function ofBase(change: AdviceChange, ids: readonly string[]): ComponentChildren {
+  const has = (policy: AdvicePolicy | undefined, id: string) => policy?.silencedIds.includes(id) ?? false;
+  const id = ids.find((one) => has(change.before, one) !== has(change.after, one));
+  if (id === undefined) return "";
+  return (
+    <>
+      what it rests on,{" "}
+      <Link to={["lessons", id]}>
+        <Id>{id}</Id>
+      </Link>
+      , {has(change.after, id) ? "silenced" : "no longer silenced"}
+      {whose(change)}
+    </>
+  );
 }
 
 function whose(change: AdviceChange): string {

@@ -27,7 +27,7 @@ import { changeTold } from "./drafts.js";
 import { nextCall, sameFailure, withdrawn } from "./next_call.js";
 import { Badge, Id, Link, Text, Time } from "./parts.js";
 import { idOf, isFailure, nameOf, timeOf, type Told } from "./record.js";
-import { whyNoAdvice, whyNoLesson } from "./silences.js";
+import { OF_SPANS, whyNoAdvice, whyNoLesson } from "./silences.js";
 import { HeldAbout } from "./taught.js";
 import { counted, headline, lasting, millisOf, percent, seen, spaced, word } from "./words.js";
 
@@ -96,7 +96,8 @@ function NotLookedUp(props: { event: TurnEvent; told: Told }) {
   const call = told.calls.get(event.eventId);
   if (told.failures.has(event.eventId) || (call !== undefined && told.failures.has(call))) return null;
   const givenUp = told.givenUp.get(event.eventId) ?? (call && told.givenUp.get(call));
-  const others = "it is of telemetry, or older";
+  const others = "it is of telemetry, whose agent hears of nothing";
+  const isOfSpans = told.turnId.startsWith(OF_SPANS);
   const before = sameFailure(event, told);
   if (!givenUp && before) {
     return (
@@ -112,8 +113,14 @@ function NotLookedUp(props: { event: TurnEvent; told: Told }) {
   const why = givenUp
     ? seen(givenUp)
     : told.failures.size > 0
-      ? `of each kind of failure the first one in a turn is looked up; or its error names nothing that is recognised, the turn ended first, ${others}; \`sidemirror turns why\` says which`
-      : `its error names nothing that is recognised, the turn shows no advice or ended first, ${others}`;
+      ? `of each kind of failure the first one in a turn is looked up; or its error names nothing that is recognised, ${isOfSpans ? others : "the turn ended before its look-up did"}; \`sidemirror turns why\` says which`
+      : isOfSpans
+        ? "the turn is made of telemetry, whose agent hears of nothing"
+        : told.showsNoAdvice
+          ? "the turn's start said that its agent shows no advice"
+          : told.isOver
+            ? "no look-up is on record: its error names nothing that is recognised, or the turn ended first, as one that is delivered after an outage does"
+            : "no look-up is on record yet, or its error names nothing that is recognised";
   return <p class="why">nothing told, and not looked up: {why}</p>;
 }
 
@@ -166,7 +173,7 @@ function Directive(props: { directive: TurnDirective; sequence: bigint; told: To
             plan{shadow}
           </Kind>
           {told.asksLevel !== undefined && (
-            <p class="why">its level: {told.asksLevel ? "as its start asked" : "as its session has it, since its start asked for none"}</p>
+            <p class="why">its level: {told.asksLevel ? "as its start asked" : "of its session or by default, since its start asked for none"}</p>
           )}
           {warnings.map((warning, index) => (
             <p key={index} class="dim">

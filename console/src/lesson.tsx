@@ -22,7 +22,7 @@ import { Answered, Empty, Facts, Grpcurl, Heading, Id, Link, Missing, More, Text
 import { usePlace } from "./place.js";
 import { Lift } from "./plots.js";
 import { Receipts } from "./receipts.js";
-import { offBy, useTurnedOff } from "./turned_off.js";
+import { offBy, restsOn, useTurnedOff } from "./turned_off.js";
 import { counted, headline, isCorrection, percent, reviewCommand, seen, word } from "./words.js";
 
 /** A memory by its id, or a goal's reflection: receipts name both as lessons. */
@@ -69,19 +69,19 @@ function Known(props: { memory: Memory }) {
   };
   const applies = memory.appliesWhen;
   const turnedOff = useTurnedOff();
-  const again = offBy(memory.id, turnedOff.value);
+  const off = offBy(memory, turnedOff.value);
   return (
     <>
       <div class="title">
         <Heading of={memory.content}>Lesson</Heading>
-        <MemoryStanding memory={memory} isOff={again !== ""} />
+        <MemoryStanding memory={memory} isOff={off !== undefined} />
       </div>
       <Text plain>{memory.content}</Text>
       {memory.reason && <p class="why">{seen(memory.reason)}</p>}
       <Missing asked={turnedOff} what="Whether a policy turned it off" />
-      {again && (
+      {off && (
         <p class="why">
-          A policy turned it off: no agent is told it. To turn it on again: <code>{headline(again, 300)}</code>
+          {off.it}: no agent is told it. To turn it on again: <code>{headline(off.on, 300)}</code>
         </p>
       )}
       {memory.state !== MemoryState.ACTIVE && memory.state !== MemoryState.UNSPECIFIED && (
@@ -132,7 +132,7 @@ function Known(props: { memory: Memory }) {
         {goalIdOf(memory) && <AsOfGoal memory={memory} goalId={goalIdOf(memory)} />}
         <Receipts lessonId={memory.id} />
       </section>
-      <Changes lessonIds={[memory.id]} kind={AdviceKind.LESSONS} />
+      <Changes lessonIds={[memory.id]} restsOn={restsOn(memory)} kind={AdviceKind.LESSONS} />
       <section>
         <h2>Versions</h2>
         <Answered asked={versions}>
@@ -237,7 +237,8 @@ function Sources(props: { memory: Memory }) {
       of={[
         ["Turns", turns.length > 0 && <Links to="turns" ids={turns} />],
         [
-          "Session",
+          // A lesson keeps one; its turns lead to the others.
+          turns.length > 1 ? "One of its sessions" : "Session",
           session && (
             <Link to={["turns"]} query={{ session }}>
               <Id>{session}</Id>

@@ -35,8 +35,15 @@ export function MemoryStanding(props: { memory: Memory; isOff?: boolean }) {
   const { state, quarantine } = props.memory;
   if (state === MemoryState.ACTIVE && props.isOff) {
     return (
-      <Badge tone="warn" title="Active, but a policy turned it off: no agent is told it">
+      <Badge tone="warn" title="Active, but a policy turned it off, or what it rests on: no agent is told it">
         turned off
+      </Badge>
+    );
+  }
+  if (state === MemoryState.ACTIVE && props.memory.awaitsReview) {
+    return (
+      <Badge tone="warn" title="Active, but a rule made it, and it restates what calls came to or quotes a user: no agent is told it until a person reviews it">
+        not told until reviewed
       </Badge>
     );
   }
@@ -201,7 +208,7 @@ function Table(props: {
               </td>
               <td class="wide">{word(MemoryKindSchema, memory.kind)}</td>
               <td>
-                <MemoryStanding memory={memory} isOff={offBy(memory.id, props.off) !== ""} />
+                <MemoryStanding memory={memory} isOff={offBy(memory, props.off) !== undefined} />
               </td>
               <td class="wide">{word(OriginSchema, memory.origin)}</td>
               <td class="wide">

@@ -1,6 +1,6 @@
 /** The console: what happened in turns, what was told and why, and whether it helped. It reads, and changes nothing. */
 import { render } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { ApiContext, problemOf, servicesOf, useApi, useAsked, type Api, type Problem } from "./api.js";
 import { Goals } from "./goal_list.js";
@@ -57,8 +57,21 @@ function ScopeForm(props: { place: Place }) {
     location.hash = hrefOf(props.place.path.slice(0, 1), asked);
     (event.currentTarget as HTMLFormElement).closest("details")?.removeAttribute("open");
   };
+  const menu = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    const close = (event: Event) => {
+      const isInside = event.target instanceof Node && menu.current?.contains(event.target);
+      const isMeant = event instanceof KeyboardEvent ? event.key === "Escape" : !isInside;
+      if (isMeant) menu.current?.removeAttribute("open");
+    };
+    const told: readonly (readonly [EventTarget, string])[] = [[document, "keydown"], [document, "pointerdown"], [window, "hashchange"]];
+    for (const [where, what] of told) where.addEventListener(what, close);
+    return () => {
+      for (const [where, what] of told) where.removeEventListener(what, close);
+    };
+  }, []);
   return (
-    <details class="scope">
+    <details class="scope" ref={menu}>
       <summary title="Tenant / project">{headline(named, 300) || "Scope"}</summary>
       <form onSubmit={change}>
         <label>

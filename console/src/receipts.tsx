@@ -55,7 +55,7 @@ export function Receipts(props: { lessonId: string }) {
                 ))}
               </tbody>
             </table>
-            {receipts.some((receipt) => itemOf(receipt, lessonId)?.isHeldBack) && <WhyHeldBack />}
+            <WhyHeldBack of={receipts.flatMap((receipt) => itemOf(receipt, lessonId) ?? [])} />
             {next !== "" && <More read={() => readOlder(next)}>Earlier ones</More>}
           </>
         );
@@ -113,12 +113,19 @@ export function HeldBack(props: { reason: HeldBackReason }) {
   return <Badge tone="warn">{HELD_BACK[props.reason] ?? "held back"}</Badge>;
 }
 
-/** What these marks mean. */
-export function WhyHeldBack() {
+/** What the marks of these mean. */
+export function WhyHeldBack(props: { of: readonly ReceiptItem[] }) {
+  const reasons = new Set(props.of.filter((one) => one.isHeldBack).map((one) => one.heldBackReason));
+  if (reasons.size === 0) return null;
   return (
     <p class="dim small">
-      Held back by a draw: it was not told, to see what happens without it. Kept in shadow mode: <code>advice__mode</code> was
-      shadow, which tells nothing. Held back without a reason: which of the two is not on record.
+      {reasons.has(HeldBackReason.DRAW) && "Held back by a draw: it was not told, to see what happens without it. "}
+      {reasons.has(HeldBackReason.SHADOW) && (
+        <>
+          Kept in shadow mode: <code>advice__mode</code> was shadow, which tells nothing.{" "}
+        </>
+      )}
+      {reasons.has(HeldBackReason.UNSPECIFIED) && "Held back without a reason: a draw or shadow mode, which of the two is not on record."}
     </p>
   );
 }

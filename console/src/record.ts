@@ -13,10 +13,10 @@ export interface Told {
   readonly isOver: boolean;
   /** Whether the turn's start asked for a level of thinking; otherwise its session has one. Undefined without the start. */
   readonly asksLevel: boolean | undefined;
+  /** Whether the turn's start said that its agent shows no advice. */
+  readonly showsNoAdvice: boolean;
   /** How many lessons the agent was given because it asked for them after the start. */
   readonly recalledCount: number;
-  /** How many lessons and recoveries it was told. */
-  readonly lessonCount: number;
   /** The entries that are there, in their order. */
   readonly entries: readonly TurnEntry[];
   /** The events of the turn, by id. */
@@ -114,12 +114,13 @@ const GIVEN_UP = "given up: ";
 /** What entries refer to, as far as they are there. */
 export function references(
   entries: readonly TurnEntry[],
-): Pick<Told, "asksLevel" | "events" | "tools" | "calls" | "failures" | "answers" | "givenUp"> {
+): Pick<Told, "asksLevel" | "showsNoAdvice" | "events" | "tools" | "calls" | "failures" | "answers" | "givenUp"> {
   const givenUp = new Map<string, string>();
   const answers: GivenAnswer[] = [];
   const [events, tools, calls] = [new Map<string, TurnEntry>(), new Map<string, string>(), new Map<string, string>()];
   const [byCallId, failures] = [new Map<string, string>(), new Set<string>()];
   let asksLevel: boolean | undefined;
+  let showsNoAdvice = false;
   for (const entry of entries) {
     if (entry.entry.case === "directive") {
       const { kind, causedBy } = entry.entry.value;
@@ -135,7 +136,10 @@ export function references(
       const time = timeOf(entry);
       answers.push({ text: kind.value.text, atMs: time ? millisOf(time) : 0, sequence: entry.sequence });
     }
-    if (kind.case === "turnStarted") asksLevel = Boolean(kind.value.config?.level);
+    if (kind.case === "turnStarted") {
+      asksLevel = Boolean(kind.value.config?.level);
+      showsNoAdvice = kind.value.withoutAdvice;
+    }
     if (kind.case === "toolCalled" && kind.value.callId) {
       tools.set(kind.value.callId, headline(kind.value.name, 80));
       byCallId.set(kind.value.callId, eventId);
@@ -145,7 +149,7 @@ export function references(
       if (call !== undefined) calls.set(eventId, call);
     }
   }
-  return { asksLevel, events, tools, calls, failures, answers, givenUp };
+  return { asksLevel, showsNoAdvice, events, tools, calls, failures, answers, givenUp };
 }
 
 /** An event in a few words. `tools`: the names of the tools by the ids of their calls, as far as they are known. */

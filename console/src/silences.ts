@@ -4,7 +4,7 @@ import { RecoveryGate, SilenceReason, type MissedGate, type Silence } from "@sid
 import { counted } from "./words.js";
 
 const SENTENCES: Partial<Record<SilenceReason, string>> = {
-  [SilenceReason.NOTHING_KNOWN]: "nothing was known",
+  [SilenceReason.NOTHING_KNOWN]: "no repair was known",
   [SilenceReason.GATE]: "what was tried before did not pass the gates",
   [SilenceReason.SUSPENDED]: "what is known was suspended: it failed twice in succession after it was told",
   [SilenceReason.NOTHING_TO_ADD]: "what is known was done already, or is for another kind of call",
@@ -24,30 +24,33 @@ const SENTENCES: Partial<Record<SilenceReason, string>> = {
 /** Where a turn's start has other words. A draw there is the caller's `holdout_fraction`. */
 const AT_START: Partial<Record<SilenceReason, string>> = {
   [SilenceReason.HELD_BACK]: "what fitted was held back by a draw",
+  [SilenceReason.NOTHING_KNOWN]: "the project had no lesson",
 };
 
 // How the ids of turns begin that are made of spans.
-const OF_SPANS = "otlp-";
+export const OF_SPANS = "otlp-";
 
-/** Why a turn started without a lesson, and how many its agent was given later because it asked. That it asked is on
- * record only where it was given something. */
+/** Why a turn started without a lesson, and how many its agent was given later because it asked. */
 export function whyNoLesson(reason: SilenceReason, turn: Recalled): string {
-  return (AT_START[reason] ?? whySilent(reason)) + recalledLater(reason, turn);
+  return whyNothing(reason) + recalledLater(reason, turn);
 }
 
-/** Of a turn: how many lessons its agent was given because it asked, and how many it was told. */
+/** Why nothing was given to a task. */
+export function whyNothing(reason: SilenceReason): string {
+  return AT_START[reason] ?? whySilent(reason);
+}
+
+/** Of a turn: how many lessons its agent was given because it asked. */
 interface Recalled {
   turnId: string;
   recalledCount: number;
-  lessonCount: number;
 }
 
 function recalledLater(reason: SilenceReason, turn: Recalled): string {
   if (turn.recalledCount > 0) return `; the agent asked later, and was given ${counted(turn.recalledCount, "lesson")}`;
   if (reason !== SilenceReason.NOT_ASKED) return "";
   if (turn.turnId.startsWith(OF_SPANS)) return "; it is made of spans, and what its agent was given when it asked is no part of it";
-  // What it was told too is not among those that it was given.
-  return `; if the agent asked later, it was given none${turn.lessonCount > 0 ? " but what it was told too" : ""}`;
+  return "; what the agent asked for later stands by itself";
 }
 
 /** The reason in words; empty for none. */

@@ -212,7 +212,7 @@ function useLifts(entries: readonly TurnEntry[]): Asked<ReadonlyMap<string, Less
 
 /** What directives refer to: events by their ids, and what is known of the lessons that they show. */
 function useTold(
-  { turnId, task, recalledCount, lessonCount, state }: TurnRecord,
+  { turnId, task, recalledCount, state }: TurnRecord,
   entries: readonly TurnEntry[],
   followed: readonly FailureFollowUp[],
   { value }: Asked<ReadonlyMap<string, LessonStatistics>>,
@@ -226,6 +226,6 @@ function useTold(
     const followUps = new Map(followed.map((one) => [one.signature, one]));
     const critiques = new Map(asides?.flatMap(({ key, critique }) => (critique ? [[key, critique] as const] : [])));
     const isOver = state !== TurnState.OPEN;
-    return { turnId, task, isOver, recalledCount, lessonCount, entries, ...references(entries), lessons: value ?? new Map(), held: newest?.held ?? [], followUps, critiques, saidUntil };
-  }, [turnId, task, state, recalledCount, lessonCount, entries, value, followed.length, asides, newest, saidUntil]);
+    return { turnId, task, isOver, recalledCount, entries, ...references(entries), lessons: value ?? new Map(), held: newest?.held ?? [], followUps, critiques, saidUntil };
+  }, [turnId, task, state, recalledCount, entries, value, followed.length, asides, newest, saidUntil]);
 }

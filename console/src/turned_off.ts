@@ -1,4 +1,5 @@
 /** Which lessons a policy turns off: the server's `operations/turned_off.py`. */
+import type { Memory } from "@sidemirror/api/v1/reflective_memory";
 import { AdviceKind, PolicyLevel, type AdvicePolicy } from "@sidemirror/api/v1/sidecar";
 
 import { useApi, useAsked, type Asked } from "./api.js";
@@ -18,8 +19,24 @@ export function useTurnedOff(): Asked<Off> {
   });
 }
 
-/** What turns a lesson on again that a policy turned off; empty if it is on. */
-export function offBy(lessonId: string, advice: Off | undefined): string {
-  if (advice?.off.some((one) => one === AdviceKind.ALL || one === AdviceKind.LESSONS)) return "sidemirror advice on";
-  return advice?.silencedIds.includes(lessonId) ? `sidemirror advice on ${lessonId}` : "";
+/** How a policy turned a lesson off. `it`: what it turned off; `on`: what turns that on again. */
+export interface TurnedOff {
+  readonly it: string;
+  readonly on: string;
+}
+
+/** Undefined if the lesson is on. */
+export function offBy(memory: Memory, advice: Off | undefined): TurnedOff | undefined {
+  if (advice?.off.some((one) => one === AdviceKind.ALL || one === AdviceKind.LESSONS)) {
+    return { it: "A policy turned all lessons off", on: "sidemirror advice on" };
+  }
+  const silenced = [memory.id, ...restsOn(memory)].find((id) => advice?.silencedIds.includes(id));
+  if (silenced === undefined) return undefined;
+  const what = silenced === memory.id ? "it" : silenced === memory.strategyOf ? "its reflection" : "what it was dreamt from";
+  return { it: `A policy turned ${what} off`, on: `sidemirror advice on ${silenced}` };
+}
+
+/** The reflection that a lesson is the strategy of, and what it was dreamt from: each silences it too. */
+export function restsOn(memory: Memory): readonly string[] {
+  return [...new Set([memory.strategyOf, ...memory.derivedFrom])].filter(Boolean);
 }

@@ -223,3 +223,30 @@ def test_the_command_that_is_named_turns_the_lesson_on(
     (line,) = (line for line in shown.splitlines() if "memory review" in line)
     command = line.partition("sidemirror ")[2].strip(" │")
     assert main([*shlex.split(command), "--address", server.address]) == 0
+
+
+def test_a_strategy_whose_reflection_is_turned_off_says_so(
+    run: Run, ids: pb.StoreReflectionResponse, server: SidecarThread, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Seen to fail with "active" alone: the strategy is the text that agents get."""
+    assert main(["advice", "off", ids.reflection_id, "--reason", "by its base", "--address", server.address]) == 0
+    capsys.readouterr()
+    on = f"`sidemirror advice on {ids.reflection_id}`"
+    command = f"a policy turned off its reflection, and it too is told no agent: {on}"
+    _, shown, _ = run("show", ids.strategy_id)
+    assert f"active, but {command}" in shown
+    assert f"{ids.reflection_id}, which it rests on, silenced by a caller without a name" in shown
+    assert "(by its base)" in shown
+    _, found, _ = run("search", "joins")
+    assert found.count(command) == 1
+
+
+def test_a_lesson_that_waits_for_a_person_does_not_look_active(run: Run, server: SidecarThread) -> None:
+    """Seen to fail with "active" alone: a rule made it, and it says nothing but what calls came to."""
+    with memories(server) as stub:
+        result = pb.ReflectionResult(reflection_text="`post_journal` failed.", importance=0.5)
+        stored = stub.StoreReflection(pb.StoreReflectionRequest(result=result), timeout=TIMEOUT_S)
+    assert "active, not told until a person reviews it" in run("show", stored.reflection_id)[1]
+    assert "[not told until reviewed] `post_journal` failed." in run("search", "journal")[1]
+    run("review", stored.reflection_id, "active", "--reason", "it is so")
+    assert "not told until" not in run("show", stored.reflection_id)[1]

@@ -81,7 +81,7 @@ async def test_why_a_recovery_was_told(
         assert any("↳ advice: In 5 of 5" in line for line in shown)
         _, watched, _ = await said(capsys, served, "watch", "--turn", "s6")
         # A watch tells of the plan before the agent could ask for anything.
-        assert watched == [line.partition("; if the agent asked later, ")[0] for line in shown[1:]]
+        assert watched == [line.removesuffix("; what the agent asked for later stands by itself") for line in shown[1:]]
         _, failures, _ = await said(capsys, served, "turns", "list", "--outcome", "success", "-n", "2")
         assert [("  s6  finished, success  " in line, "1 lesson" in line) for line in failures] == [
             (True, True),
@@ -215,7 +215,7 @@ async def test_silence_and_critiques_and_recalls_are_told(tmp_path: Path, capsys
         assert "  no calls" not in shown[0]
         assert "  1 lesson, recalled, 1 critique, 1 revise  " in shown[0]
         assert told.count("  sql failed: Table 'shop.orders' doesn't exist") == 2
-        assert "· nothing told: nothing was known for this failure; sql|not_found|missing_table" in told
+        assert "· nothing told: no repair was known for this failure; sql|not_found|missing_table" in told
         assert f"↳ memory context: strategy {stored.strategy_id} (by words; word stems count, order; score 0." in told
         assert "Count orders with SHOW TABLES first." in told
         assert "↳ asked for a critique: " in told
@@ -226,8 +226,8 @@ async def test_silence_and_critiques_and_recalls_are_told(tmp_path: Path, capsys
         assert "  The agent asked for it itself; no entry of the turn has it." in lines
         assert "    what fitted then: by words; word stems count, order; score 0." in why
         assert "at its start: no lesson, because its start did not ask for any; the agent asked later" in why
-        assert "sql failed: nothing told, because nothing was known for this failure\n" in why
-        assert "because nothing was known for this failure, at the first such failure of the turn" in why
+        assert "sql failed: nothing told, because no repair was known for this failure\n" in why
+        assert "because no repair was known for this failure, at the first such failure of the turn" in why
         assert "  recognised by: sql|not_found|missing_table" in lines
         assert "critique: " in why
         _, whole, _ = await said(capsys, served, "turns", "show", "t", "--json")
@@ -265,18 +265,21 @@ async def test_a_turn_and_a_lesson_by_a_part_of_their_names(tmp_path: Path, caps
 
 
 async def test_a_recall_that_found_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Only that it was given nothing is on record: the start alone does not tell why the agent has no lesson."""
+    """The start alone does not tell why the agent has no lesson; that it asked in vain stands by itself."""
     async with running(tmp_path) as served, channel(served.address) as connection:
         memory: Stub = ReflectiveMemoryServiceStub(connection)
         start = thinking_pb.StartTurnRequest(turn_id="t", session_id="s", task="Count the orders")
         await served.stub.StartTurn(start, timeout=60)
         recall = pb.BuildMemoryContextRequest(task="Count the orders", session_id="s")
         assert not (await memory.BuildMemoryContext(recall, timeout=60)).block.items
-        none = "its start did not ask for any; if the agent asked later, it was given none"
+        none = "its start did not ask for any; what the agent asked for later stands by itself"
         _, lines, _ = await said(capsys, served, "turns", "why", "t")
         assert lines[-1].endswith(f"  at its start: no lesson, because {none}")
+        given = "the agent asked for it itself, and was given nothing: the project had no lesson"
+        assert any(line.strip() == given for line in lines), lines
         _, lines, _ = await said(capsys, served, "turns", "show", "t")
-        assert lines[-1].endswith(f"; no lesson with it: {none}")
+        assert any(line.endswith(f"; no lesson with it: {none}") for line in lines)
+        assert lines[-1].endswith("asked for, and nothing given: the project had no lesson")
         await begin(served, "t2")
         _, lines, _ = await said(capsys, served, "turns", "why", "t2")
         assert lines[-1].endswith("  at its start: no lesson, because the project had no lesson")
@@ -410,7 +413,7 @@ async def test_how_deep_a_turn_was_to_think_and_why_it_was_nudged(
         (nudge,) = [line for line in lines if "  nudge: repeated call, because of " in line]
         assert "You have called status with the same arguments 3 times in a row" in nudge
         _, lines, _ = await said(capsys, served, "turns", "why", "follows")
-        assert lines[0].endswith(", as its session has it: its start asked for none")
+        assert lines[0].endswith(", of its session or by default: its start asked for none")
 
 
 async def test_a_critique_names_each_thing_that_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.recoveries import moves
 from tests.faults.sidecars import Running, Stub, channel, running
 from tests.memory.recovering import FAILURE, SIGNATURE, UNTOLD, live_through, until_observed
-from tests.wire.calls import MEDIUM, called, failed, finished
+from tests.wire.calls import MEDIUM, called, failed, finished, returned
 
 LESSON = "The tables of this shop end with their year."
 BASE_PROMPT = "You are a careful analyst.\nAnswer in one line."
@@ -132,3 +132,27 @@ async def test_the_prompt_before_a_block_does_not_change_over_a_turn(tmp_path: P
         assert prompts == {alone} == {plan.system_prompt}
         assert plan.system_prompt.startswith(BASE_PROMPT)
         assert "LESSONS FROM EARLIER WORK" not in plan.system_prompt
+
+
+async def test_what_is_delivered_when_the_turn_has_ended_was_not_told(tmp_path: Path) -> None:
+    """As after an outage. Seen to fail with a receipt, a try that counts as told, and one lesson that the turn has."""
+    async with running(tmp_path) as served, channel(served.address) as connection:
+        await live_through(served.address, UNTOLD)
+        await until_observed(served.address, UNTOLD)
+        start = thinking_pb.StartTurnRequest(turn_id="t", session_id="t", config=MEDIUM)
+        await served.stub.StartTurn(start, timeout=60)
+        events = [
+            *(called("sql", "SELECT 1 FROM orders", "a"), failed(FAILURE, "a")),
+            *(called("sql", "SHOW TABLES", "b"), returned("orders_2026, customers", "b")),
+            *(called("sql", "SELECT 1 FROM orders_2026", "c"), returned("17", "c")),
+            finished(outcome=1),
+        ]
+        await served.stub.ReportEvents(thinking_pb.ReportEventsRequest(turn_id="t", events=events), timeout=60)
+        (move, *_) = (await until_observed(served.address, UNTOLD + 1)).moves
+        memory: Stub = ReflectiveMemoryServiceStub(connection)
+        receipts = (await memory.ListReceipts(pb.ListReceiptsRequest(turn_id="t"), timeout=60)).receipts
+        (turn, *_) = (await served.stub.ListTurns(thinking_pb.ListTurnsRequest(), timeout=60)).turns
+    assert not [one for one in receipts if one.place == pb.RECEIPT_PLACE_ADVICE]
+    assert (turn.lesson_count, turn.reflection_count) == (0, 0)
+    assert not move.shown.assigned_count
+    assert move.tries == UNTOLD + 1

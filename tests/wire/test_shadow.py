@@ -182,6 +182,25 @@ async def test_the_list_of_turns_says_which_began_in_shadow_mode(tmp_path: Path)
     assert {turn.turn_id: turn.is_shadow for turn in listed.turns} == {"shadowed": True, "told": False}
 
 
+async def test_what_a_recall_kept_stays_among_what_would_be_told(tmp_path: Path) -> None:
+    """Seen to fail while shadow mode took it for held back from the rest of the turn."""
+    async with running(tmp_path, advice__mode="shadow", defaults__learning="false") as served:
+        await live_through(served.address, UNTOLD)
+        lesson = await teach(served)
+        await served.stub.StartTurn(
+            thinking_pb.StartTurnRequest(turn_id="t", session_id="t", config=MEDIUM), timeout=60
+        )
+        async with channel(served.address) as connection:
+            memory: Stub = ReflectiveMemoryServiceStub(connection)
+            recall = pb.BuildMemoryContextRequest(task=LESSON, tools=["sql"], turn_id="t", session_id="t")
+            for _ in range(2):
+                assert not (await memory.BuildMemoryContext(recall, timeout=60)).block.items
+        assert await fails(served.stub, "t", 1) == []
+        (advice,) = [one.advice for one in await recorded(served, "t") if one.HasField("advice")]
+    assert [item.kind for item in advice.block.items] == ["recovery", "reflection"]
+    assert advice.block.items[1].id == lesson
+
+
 @pytest.mark.parametrize("mode", ["on", "shadow"])
 async def test_what_a_turn_was_told_beside_lessons_is_counted(tmp_path: Path, mode: str) -> None:
     """Nudges, reflections and critiques that were told, and none that shadow mode kept. Seen to fail while lessons

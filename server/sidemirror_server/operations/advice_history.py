@@ -1,6 +1,6 @@
 """When what agents are told was changed, and by whom. Used by `turns_why.py` and `memory.py`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import grpc
@@ -33,6 +33,11 @@ def shadow_around(changes: Sequence[pb.AdviceChange], at_us: int) -> str:
     return f"in shadow mode {begun}, until {clock_time(until.time)}, when one started whose advice__mode was not"
 
 
+def shadow_then(changes: Sequence[pb.AdviceChange], at_us: int) -> bool:
+    """Whether the last mode on record was shadow mode then."""
+    return next((one.mode == _SHADOW for one in changes if one.mode and one.time.ToMicroseconds() <= at_us), False)
+
+
 def all_of(changes: Sequence[pb.AdviceChange]) -> Iterator[str]:
     """A line for what each change turned off, and for what it turned on, the oldest first."""
     for change in reversed(changes):
@@ -50,23 +55,27 @@ def _off(policy: pb.AdvicePolicy) -> set[str]:
     return {*(words_of(pb.AdviceKind, kind) for kind in policy.off), *map(in_short, policy.silenced_ids)}
 
 
-def about(changes: Sequence[pb.AdviceChange], lesson_id: str, kind: int, name: str = "") -> Iterator[str]:
+def about(
+    changes: Sequence[pb.AdviceChange], lesson_id: str, kind: int, name: str = "", rests_on: Sequence[str] = ()
+) -> Iterator[str]:
     """A line for each change that silenced a lesson or recovery or told it again, the oldest first. `kind`: of advice
-    that it belongs to. `name`: stands before what was done to it alone."""
+    that it belongs to. `name`: stands before what was done to it alone. `rests_on`: what silences it too."""
+    names = {lesson_id: name, **{one: f"{one}, which it rests on," for one in rests_on}}
     for change in reversed(changes):
-        told = _told(change, lesson_id, kind, name)
+        told = _told(change, names, kind)
         if told:
             yield f"{clock_time(change.time)}  {told}"
 
 
-def _told(change: pb.AdviceChange, lesson_id: str, kind: int, name: str) -> str:
+def _told(change: pb.AdviceChange, names: Mapping[str, str], kind: int) -> str:
     if change.mode:
         return _mode(change)
     by, whose = _by(change), _whose(change)
-    was, now = (lesson_id in policy.silenced_ids for policy in (change.before, change.after))
-    if was != now:
-        done = "silenced" if now else "no longer silenced"
-        return f"{f'{in_short(name)} ' if name else ''}{done}{by} {whose}"
+    for lesson_id, name in names.items():
+        was, now = (lesson_id in policy.silenced_ids for policy in (change.before, change.after))
+        if was != now:
+            done = "silenced" if now else "no longer silenced"
+            return f"{f'{in_short(name)} ' if name else ''}{done}{by} {whose}"
     was, now = (bool({kind, pb.ADVICE_KIND_ALL} & set(policy.off)) for policy in (change.before, change.after))
     if was != now:
         return f"all {words_of(pb.AdviceKind, kind)} turned {'off' if now else 'on'}{by} {whose}"

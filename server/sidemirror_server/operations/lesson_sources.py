@@ -15,9 +15,11 @@ def sources_of(memory: pb.Memory) -> str:
     turn_ids = [one.string_value for one in metadata["turn_ids"].list_value.values] if "turn_ids" in metadata else []
     turn_ids = turn_ids or [*memory.source_turn_ids]
     session_id = metadata["session_id"].string_value if "session_id" in metadata else ""
+    # A lesson keeps one; its turns are of others too.
+    whose = "one of its sessions:" if len(turn_ids) > 1 else "session"
     named = (
         *([f"turns {some_of(turn_ids)}"] if turn_ids else ()),
-        *([f"session {in_short(session_id, _ID_CHARS)}"] if session_id else ()),
+        *([f"{whose} {in_short(session_id, _ID_CHARS)}"] if session_id else ()),
         *([f"memories {some_of(memory.derived_from)}"] if memory.derived_from else ()),
     )
     where = "; ".join(named) or "no recorded turn"

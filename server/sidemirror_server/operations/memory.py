@@ -105,14 +105,15 @@ def _show(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, channe
         return 0
     from sidemirror_server.operations.advice_history import about, advice_changes
     from sidemirror_server.operations.memory_tables import show_evidence, show_history, show_memory
-    from sidemirror_server.operations.turned_off import TurnedOff
+    from sidemirror_server.operations.turned_off import TurnedOff, rests_on
 
     all_of_it = pb.ListReflectionVersionsRequest(reflection_id=options.id, **scope)
     versions = stub.ListReflectionVersions(all_of_it, timeout=_TIMEOUT_S).versions
-    show_memory(found, versions, scope, TurnedOff(channel, scope).lesson(found.id))
+    show_memory(found, versions, scope, TurnedOff(channel, scope).lesson(found))
     counted = pb.GetLessonStatisticsRequest(reflection_ids=[options.id], **scope)
     show_evidence(stub.GetLessonStatistics(counted, timeout=_TIMEOUT_S).lessons)
-    show_history(about(advice_changes(channel, scope), options.id, sidecar_pb2.ADVICE_KIND_LESSONS))
+    changes, kind = advice_changes(channel, scope), sidecar_pb2.ADVICE_KIND_LESSONS
+    show_history(about(changes, found.id, kind, rests_on=rests_on(found)))
     return 0
 
 

@@ -23,11 +23,14 @@ _MODES = {
     pb.SEARCH_MODE_HYBRID: "by words and by meaning",
 }
 
+_UNTOLD = ", not told until a person reviews it"
 
-def show_hits(found: pb.QueryReflectionsResponse, scope: Mapping[str, str], turned_off: Callable[[str], str]) -> None:
+
+def show_hits(
+    found: pb.QueryReflectionsResponse, scope: Mapping[str, str], turned_off: Callable[[pb.Memory], str]
+) -> None:
     """Prints the hits, best first, and the search that found them. Ids are never cut, because users copy them for
-    `show` and `review`. `scope`: by which their project was named. `turned_off`: how a policy turns a lesson off, by
-    its id."""
+    `show` and `review`. `scope`: by which their project was named. `turned_off`: how a policy turns a lesson off."""
     console = Console(highlight=False)
     if not found.hits:
         console.print("Nothing fits.")
@@ -39,7 +42,7 @@ def show_hits(found: pb.QueryReflectionsResponse, scope: Mapping[str, str], turn
         console.print(Text(f"{hit.score:.3f} {plain(memory.id)} {about}", "bold"), soft_wrap=True)
         texts = (
             _content(memory),
-            turned_off(memory.id),
+            turned_off(memory),
             _why_held(memory, scope),
             f"From {sources_of(memory)}",
             hit.explanation.summary,
@@ -62,7 +65,8 @@ def show_memory(memory: pb.Memory, versions: Iterable[pb.Memory], scope: Mapping
         "id": memory.id,
         "kind": name_of(pb.MemoryKind, memory.kind),
         "text": memory.content,
-        "state": f"{name_of(pb.MemoryState, memory.state)}{held}{f', but {off}' if off else ''}",
+        "state": f"{name_of(pb.MemoryState, memory.state)}{held}{_UNTOLD if memory.awaits_review else ''}"
+        f"{f', but {off}' if off else ''}",
         _AGAIN.get(memory.state, ""): review_command(memory, scope),
         "origin": _origin(memory),
         "importance": f"{memory.importance:.2f}",
@@ -166,6 +170,7 @@ def _plain(text: str) -> Text:
 
 def _content(memory: pb.Memory) -> str:
     state = "" if memory.state == pb.MEMORY_STATE_ACTIVE else f"[{name_of(pb.MemoryState, memory.state)}] "
+    state = "[not told until reviewed] " if memory.awaits_review else state
     return f"{state}{memory.content}"
 
 

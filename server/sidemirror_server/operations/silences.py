@@ -27,7 +27,7 @@ _AT_START = {
 }
 _AT_FAILURE = {
     **_OFF,
-    pb.SILENCE_REASON_NOTHING_KNOWN: "nothing was known for this failure",
+    pb.SILENCE_REASON_NOTHING_KNOWN: "no repair was known for this failure",
     pb.SILENCE_REASON_GATE: "what was tried before did not pass the gates",
     pb.SILENCE_REASON_SUSPENDED: "what is known was suspended: it failed twice in succession after it was told",
     pb.SILENCE_REASON_NOTHING_TO_ADD: "what is known was done already, or is for another kind of call",
@@ -48,8 +48,8 @@ def why_no_lesson(reason: int) -> str:
 
 
 def recalled_later(turn: pb.Turn, reason: int) -> str:
-    """What a turn that started without a lesson for this `reason` was given after that, because its agent asked. That
-    it asked is on record only where it was given something. Empty if it was given nothing, and its start had asked."""
+    """What a turn that started without a lesson for this `reason` was given after that, because its agent asked. What
+    it asked for has a receipt, which stands by itself. Empty if it was given nothing, and its start had asked."""
     count = turn.recalled_count
     if count:
         return f"; the agent asked later, and was given {count} lesson{'' if count == 1 else 's'}"
@@ -57,9 +57,7 @@ def recalled_later(turn: pb.Turn, reason: int) -> str:
         return ""
     if turn.turn_id.startswith(_OF_SPANS):
         return "; it is made of spans, and what its agent was given when it asked is no part of it"
-    # What it was told too is not among those that it was given.
-    more = " but what it was told too" if turn.lesson_count else ""
-    return f"; if the agent asked later, it was given none{more}"
+    return "; what the agent asked for later stands by itself"
 
 
 def why_no_advice(silence: pb.Silence) -> str:

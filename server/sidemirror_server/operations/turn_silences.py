@@ -52,7 +52,7 @@ def _level(entries: Sequence[pb.TurnEntry], plan: pb.TurnPlan) -> str:
     """How deep the turn was to think, and who asked for it."""
     level = words_of(pb.ThinkLevel, plan.config.level)
     is_asked = any(one.event.turn_started.config.level for one in entries if one.event.HasField("turn_started"))
-    whose = "as its start asked" if is_asked else "as its session has it: its start asked for none"
+    whose = "as its start asked" if is_asked else "of its session or by default: its start asked for none"
     return f"{level}, {plan.token_budget:,} tokens, {whose}"
 
 

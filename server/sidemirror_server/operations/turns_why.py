@@ -20,9 +20,11 @@ from sidemirror_server.operations.not_shown import not_shown
 from sidemirror_server.operations.parsers.arguments import Moment
 from sidemirror_server.operations.shown import clock_time, in_short, name_of, print_json, print_lines, words_of
 from sidemirror_server.operations.shown_texts import FirstWords, ShownTexts
+from sidemirror_server.operations.silences import why_no_lesson
 from sidemirror_server.operations.turn_entries import TIMEOUT_S, record_of
 from sidemirror_server.operations.turn_ids import lesson_named, turn_named
 from sidemirror_server.operations.turn_silences import about_turn
+from sidemirror_server.operations.turned_off import TurnedOff
 from sidemirror_server.operations.watch_lines import ANSWERS, fit_told
 from sidemirror_server.trace.receipts import GOAL_ITEM, RECOVERY_ITEM
 from sidemirror_server.vocabulary.clock import SystemClock
@@ -32,7 +34,10 @@ _TEXT_CHARS, _ID_CHARS = 1_000, 256
 # Among how many memories a lesson is looked for that was found by the words of a task; in how many pages of failures a
 # recovery that was held back.
 _MOST_HITS, _MOST_PAGES = 100, 20
+# How many of the newest receipts are read for one that shows something.
+_MOST_NEWEST = 50
 _KEPT, _DRAWN = "kept: shadow mode tells nothing", "held back by a draw, to see what happens without it"
+_TOO_LATE = "Its agent was not told: the turn ended first, as one that is delivered after an outage does."
 _HELD_BACK = {pb.HELD_BACK_REASON_DRAW: _DRAWN, pb.HELD_BACK_REASON_SHADOW: _KEPT}
 # Where a directive has a block: its kind, and the field.
 _BLOCKS = ("turn_plan", "context"), ("advice", "block"), ("reflection", "lessons")
@@ -74,7 +79,7 @@ def why(channel: grpc.Channel, options: argparse.Namespace, scope: dict[str, Any
         return 0
     if record is not None and not found:
         print("sidemirror: the turn was not shown this lesson", file=sys.stderr)
-        print_lines(not_shown(stub, record, lesson_id, scope), cut=False)
+        print_lines(not_shown(channel, record, lesson_id, scope), cut=False)
         return exit_codes.FAILED
     return 0 if found else _nothing(stub, options, scope)
 
@@ -88,7 +93,7 @@ def _tell(
 ) -> None:
     """Prints why these were shown. `record`: of the turn that is asked about; `only`: of the lesson."""
     records = {} if record is None else {record.turn.turn_id: record}
-    first_words = FirstWords(channel, scope)
+    first_words, turned_off = FirstWords(channel, scope), TurnedOff(channel, scope)
     for receipt in receipts:
         if receipt.turn_state and receipt.turn_id not in records:
             records[receipt.turn_id] = record_of(channel, receipt.turn_id, scope)
@@ -96,7 +101,7 @@ def _tell(
         of = records.get(receipt.turn_id)
         held = _why_held(told, None if of is None else of.turn)
         stub = ReflectiveMemoryServiceStub(channel)
-        print_lines(_explained(stub, receipt, told, held, only, scope, first_words), cut=False)
+        print_lines(_explained(stub, receipt, told, held, only, scope, first_words, turned_off), cut=False)
 
 
 def _told(record: thinking_pb2.GetTurnResponse | None, receipt: pb.Receipt) -> ToldBlock | None:
@@ -128,9 +133,11 @@ def _receipts(
     if at is not None:
         request.from_time.FromMicroseconds(at.at_us)
         request.until_time.FromMicroseconds(at.at_us + at.width_us)
-    request.page_size = 1_000 if turn_id or at is not None else 1
+    request.page_size = 1_000 if turn_id or at is not None else _MOST_NEWEST
     receipts = stub.ListReceipts(request, timeout=TIMEOUT_S).receipts
     named = [one for one in receipts if not lesson_id or lesson_id in {item.id for item in one.items}]
+    if not turn_id and at is None:
+        named = [one for one in named if one.items][:1]
     return named[::-1]
 
 
@@ -188,30 +195,42 @@ def _explained(
     only: str,
     scope: dict[str, Any],
     first_words: FirstWords,
+    turned_off: TurnedOff,
 ) -> Iterator[str]:
     yield f"{clock_time(receipt.time)}  {_place(receipt)}"
-    yield from _circumstances(told, is_told=not all(item.is_held_back for item in receipt.items))
+    if receipt.silence:
+        yield f"  the agent asked for it itself, and was given nothing: {why_no_lesson(receipt.silence)}"
+        yield from _left_out(receipt.omitted, first_words)
+        return
+    is_too_late = receipt.place == pb.RECEIPT_PLACE_ADVICE and bool(receipt.turn_state)
+    is_told = not all(item.is_held_back for item in receipt.items)
+    yield from _circumstances(told, is_told=is_told, is_too_late=is_too_late)
     texts = {} if told is None else {item.id: item for item in told.block.items}
     kept = ShownTexts(stub, scope)
     for item in receipt.items:
         if not only or item.id == only:
             why_held = f", {_HELD_BACK.get(item.held_back_reason, held)}" if item.is_held_back else ""
-            yield from _of_item(stub, receipt, item, texts.get(item.id), told, why_held, scope)
-            if told is not None and told.is_answer and not item.is_held_back:
+            yield from _of_item(stub, receipt, item, texts.get(item.id), told, why_held, scope, turned_off)
+            if told is not None and told.is_answer and item.kind not in (GOAL_ITEM, RECOVERY_ITEM):
                 yield f"    said: {_cut(kept.of(item))}"
-    if told is None or told.is_answer:
-        return
-    yield "  left out:" if told.block.omitted else "  left out: nothing that is on record"
-    yield from (f"    {first_words.omitted(one)}" for one in told.block.omitted)
+    if receipt.omitted or (told is not None and not told.is_answer):
+        yield from _left_out(receipt.omitted or (told.block.omitted if told else ()), first_words)
 
 
-def _circumstances(told: ToldBlock | None, *, is_told: bool) -> Iterator[str]:
-    """What a block was about, and whether it was told. `is_told`: an item of it was not held back."""
+def _left_out(omitted: Sequence[common_pb2.OmittedItem], first_words: FirstWords) -> Iterator[str]:
+    yield "  left out:" if omitted else "  left out: nothing that is on record"
+    yield from (f"    {first_words.omitted(one)}" for one in omitted)
+
+
+def _circumstances(told: ToldBlock | None, *, is_told: bool, is_too_late: bool) -> Iterator[str]:
+    """What a block was about, and whether it was told. `is_told`: an item of it was not held back. `is_too_late`: its
+    turn is on record without it."""
     if told is None and not is_told:
         yield "  Nothing of it was told."
         return
     if told is None:
-        yield "  The block's text is in no turn's record: it was outside a turn, or the trace is gone."
+        missing = "The block's text is in no turn's record: it was outside a turn, or the trace is gone."
+        yield f"  {_TOO_LATE if is_too_late else missing}"
         return
     if told.is_answer:
         yield "  The agent asked for it itself; no entry of the turn has it."
@@ -240,6 +259,7 @@ def _of_item(
     told: ToldBlock | None,
     why_held: str,
     scope: dict[str, Any],
+    turned_off: TurnedOff,
 ) -> Iterator[str]:
     version = f" version {item.version}" if item.version else ""
     score = f", score {shown.score:.2f}, origin {name_of(common_pb2.Origin, shown.origin)}" if shown else ""
@@ -249,7 +269,7 @@ def _of_item(
     if item.kind == RECOVERY_ITEM:
         yield from _of_recovery(stub, receipt, item.id, told.signatures if told else (), scope)
     elif item.kind != GOAL_ITEM:
-        yield from _of_memory(stub, item, told, scope)
+        yield from _of_memory(stub, item, told, scope, turned_off)
     yield f"    what followed: {_followed(item, receipt.turn_outcome)}"
 
 
@@ -270,7 +290,11 @@ def _followed(item: pb.ReceiptItem, turn_outcome: int) -> str:
 
 
 def _of_memory(
-    stub: ReflectiveMemoryServiceStub, item: pb.ReceiptItem, told: ToldBlock | None, scope: dict[str, Any]
+    stub: ReflectiveMemoryServiceStub,
+    item: pb.ReceiptItem,
+    told: ToldBlock | None,
+    scope: dict[str, Any],
+    turned_off: TurnedOff,
 ) -> Iterator[str]:
     if item.HasField("score"):
         yield f"    what fitted then: {fit_told(item)}"
@@ -285,6 +309,8 @@ def _of_memory(
     if not item.HasField("score"):
         yield f"    what fitted: {_fitted(stub, memory, told, scope)}"
     state = name_of(pb.MemoryState, memory.state)
+    off = turned_off.lesson(memory)
+    state += f", but {off}" if off else ""
     yield f"    the lesson today: {state}, version {memory.version}, importance {memory.importance:.2f}"
     yield f"    learned from: {sources_of(memory)}"
     request = pb.GetLessonStatisticsRequest(reflection_ids=[item.id], **scope)

@@ -68,6 +68,10 @@ class Timeline:
 
     def recalled(self, receipt: memory_pb.Receipt, text_of: Callable[[memory_pb.ReceiptItem], str]) -> Iterator[Text]:
         """A line for each lesson that the agent asked for and got outside of the turn's entries."""
+        if receipt.silence:
+            line = _begun(receipt, receipt.session_id, receipt.turn_id)
+            place = words_of(memory_pb.ReceiptPlace, receipt.place)
+            yield line.append(f"↳ {place}: asked for, and nothing given: {why_no_lesson(receipt.silence)}", style=_DIM)
         for item in receipt.items if receipt.place in ANSWERS else ():
             if not item.is_held_back:
                 line = _begun(receipt, receipt.session_id, receipt.turn_id)

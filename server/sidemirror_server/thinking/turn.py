@@ -217,7 +217,10 @@ def _apply_directive(state: TurnState, directive: Directive) -> None:
 
 def _count_told(state: TurnState, directive: Directive) -> None:
     """Counts what the agent is told with a directive that is not kept. A reflection or a critique without a result
-    tells it nothing about its task."""
+    tells it nothing about its task, and one that comes after its end nothing at all: such is what is delivered after an
+    outage."""
+    if state.standing is not TurnStanding.OPEN and not isinstance(directive.what, Critiqued):
+        return
     state.told_lessons |= _lessons_in(directive)
     match directive.what:
         case Nudge():

@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 from sidemirror_server.trace.sources import SourceKind, key, keys
-from sidemirror_server.vocabulary.block import BlockItem, text_hash
+from sidemirror_server.vocabulary.block import BlockItem, Omitted, text_hash
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
 # How long a receipt is kept. Chosen here: after a month no outcome is expected any more.
@@ -76,7 +76,9 @@ class ReceiptItem(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class Receipt(msgspec.Struct, frozen=True):
     """The items of one block, in order. `held_back`: ids of fitting items that were left out on purpose, to learn what
-    happens without them. `turn_id`, `session_id`, `goal_id`: those that the block was made for, or empty."""
+    happens without them. `turn_id`, `session_id`, `goal_id`: those that the block was made for, or empty. `omitted`:
+    what else was left out, and why, where an agent asked; `silence`: why it was given nothing, a value of
+    `SilenceReason` or one of a later version."""
 
     receipt_id: str
     kind: ReceiptKind
@@ -87,6 +89,8 @@ class Receipt(msgspec.Struct, frozen=True):
     session_id: str = ""
     goal_id: str = ""
     place: ShownIn = ShownIn.UNKNOWN
+    omitted: tuple[Omitted, ...] = ()
+    silence: str = ""
 
 
 class ReceiptKey(msgspec.Struct, frozen=True):
@@ -211,14 +215,17 @@ class _Body(msgspec.Struct, frozen=True, omit_defaults=True):
     items: tuple[ReceiptItem, ...] = ()
     held_back: tuple[str, ...] = ()
     place: ShownIn = ShownIn.UNKNOWN
+    omitted: tuple[Omitted, ...] = ()
+    silence: str = ""
 
 
 _decode = msgspec.json.Decoder(_Body).decode
 
 
 def receipt_body(receipt: Receipt) -> bytes:
-    """A receipt's items, `held_back` and place as JSON."""
-    return msgspec.json.encode(_Body(receipt.items, receipt.held_back, receipt.place))
+    """A receipt's items, place, and what was not shown, as JSON."""
+    body = _Body(receipt.items, receipt.held_back, receipt.place, receipt.omitted, receipt.silence)
+    return msgspec.json.encode(body)
 
 
 def receipt_of(
@@ -228,5 +235,8 @@ def receipt_of(
     kept = _decode(body)
     return Receipt(
         *(receipt_id, ReceiptKind(kind), time_us, kept.items, kept.held_back),
-        *(turn_id, session_id, goal_id, kept.place),
+        *(turn_id, session_id, goal_id),
+        place=kept.place,
+        omitted=kept.omitted,
+        silence=kept.silence,
     )

@@ -8,8 +8,8 @@ from typing import TypeVar
 import msgspec
 
 from sidemirror_server.goals.context import GoalContexts, GoalLessons
-from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, FailedCall, Fitting, MemoryContext
-from sidemirror_server.memory.finding.fits import OF_SHELL, SILENCED, ContextTask
+from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, FailedCall, Fitting, MemoryContext, why_none
+from sidemirror_server.memory.finding.fits import ContextTask
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.trials.holdout import HELD_BACK, held_of
 from sidemirror_server.policy.in_force import PoliciesInForce
@@ -19,7 +19,7 @@ from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import ContextWish, TurnStarted
 from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, ShownIn, receipt_items
 from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, FAILURE_ITEMS, GOAL_ITEMS, Offers, Telling, arbitrated
-from sidemirror_server.vocabulary.block import BlockLesson, ContextBlock, Omitted, has_no_room
+from sidemirror_server.vocabulary.block import BlockLesson, ContextBlock, Omitted
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import DirectiveId, TurnId, derived_id
@@ -144,7 +144,7 @@ class Lessons:
             return StartLessons(block, warnings, SilenceReason.STORE_AWAY)
         if self._memory is None:
             return StartLessons(block, warnings, SilenceReason.OFF_BY_SETTING)
-        return StartLessons(block, warnings, _why_none(block, knows_any=fitting.knows_any))
+        return StartLessons(block, warnings, why_none(block.omitted, knows_any=fitting.knows_any))
 
     async def for_failures(
         self, scope: Scope, turn: TurnState, failures: Sequence[FailedCall], but: Collection[str]
@@ -207,21 +207,6 @@ class Lessons:
             lessons=tuple(lesson for lesson in found.lessons if lesson.item.id not in held),
             omitted=(*found.omitted, *(Omitted(memory_id, HELD_BACK) for memory_id in held)),
         )
-
-
-def _why_none(block: ContextBlock, *, knows_any: bool) -> SilenceReason:
-    """Why a block has no lesson, though goals and memory were read. `knows_any`: there is, or was, a memory."""
-    reasons = {one.reason for one in block.omitted}
-    if not knows_any and not reasons:
-        return SilenceReason.NOTHING_KNOWN
-    if HELD_BACK in reasons:
-        return SilenceReason.HELD_BACK
-    if SILENCED in reasons:
-        return SilenceReason.SILENCED
-    if OF_SHELL in reasons:
-        return SilenceReason.SHELL
-    # A block leaves out what fits only where it has no room for it.
-    return SilenceReason.NO_ROOM if any(map(has_no_room, reasons)) else SilenceReason.NOTHING_FITS
 
 
 async def _none() -> GoalLessons:

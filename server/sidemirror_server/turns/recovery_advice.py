@@ -123,7 +123,10 @@ class RecoveryAdvice:
         receipt_id = receipt_id_of(turn.scope, state.turn_id, failed.signature)
         try:
             found = partial(self._about, turn, event_id) if _thinks(turn) or state.config.has_shell else None
-            advice = await self._finder.find(turn.scope, asked, receipt_id, found, ShownIn.ADVICE)
+            # What is delivered after an outage has ended by now: it is no try of an agent that was told.
+            advice = await self._finder.find(
+                *(turn.scope, asked, receipt_id, found, ShownIn.ADVICE), is_over=lambda: not turn.accepts
+            )
         except SidemirrorError as error:
             # The agent goes on without advice.
             told = {**whose(turn.scope), "turn_id": state.turn_id, "reason": str(error)}

@@ -48,7 +48,7 @@ def test_they_stand_between_the_entries(tmp_path: Path, browser: Browser) -> Non
             for text in (
                 "no lesson with it: its start did not ask for any; the agent asked later, and was given 1 lesson",
                 "nothing told",
-                "nothing was known",
+                "no repair was known",
                 SIGNATURE,
             ):
                 assert text in told
@@ -152,3 +152,24 @@ def test_a_draw_is_one_in_ten_at_a_failure_alone(tmp_path: Path, browser: Browse
         assert "nothing told, and not looked up: of each kind of failure the first one in a turn is" in first
         assert "nothing told, and not looked up: given up: the turn ended first" in second
         assert "it was held back by a draw, one in ten, to see what happens without it" in failure
+
+
+def test_an_agent_that_asked_in_vain(tmp_path: Path, browser: Browser) -> None:
+    """Seen to fail with nothing at all where it asked."""
+    started = pb.TurnEntry(sequence=1, turn_id="t", event=pb.TurnEvent(turn_started=pb.TurnStarted(task=TASK)))
+    turn = pb.Turn(turn_id="t", session_id="s", task=TASK, state=pb.TURN_STATE_FINISHED, last_sequence=1)
+    receipt = memory_pb.Receipt(
+        receipt_id="r",
+        place=memory_pb.RECEIPT_PLACE_MEMORY_CONTEXT,
+        silence=pb.SILENCE_REASON_SILENCED,
+        omitted=[common_pb2.OmittedItem(id="l", reason="a policy silences it")],
+    )
+    answers: dict[str, Any] = {
+        "GetTurn": pb.GetTurnResponse(turn=turn, entries=[started]),
+        "ListReceipts": memory_pb.ListReceiptsResponse(receipts=[receipt]),
+    }
+    with door(tmp_path) as server:
+        page = answered(browser, server, "/turns/t", answers)
+        shows(page, "asked, and given nothing")
+        shows(page, "a policy silenced it")
+        shows(page, "1 lesson left out")

@@ -188,3 +188,41 @@ def test_a_lesson_that_a_policy_turned_off_does_not_look_active(server: SidecarT
         "turned off by a caller without a name in the policy of the project (it is of another): Look twice.",
     )
     assert page.value("document.querySelector('.versions a[href*=\"lessons/l\"]') !== null")
+
+
+def test_a_strategy_does_not_look_active_whose_reflection_a_policy_turned_off(
+    server: SidecarThread, browser: Browser
+) -> None:
+    """Seen to fail with "active" in the list and on its screen, and with no change of what is told."""
+    active = memory_pb.MEMORY_STATE_ACTIVE
+    strategy = memory_pb.Memory(id="s", content="Before you refund, look.", version=1, state=active, strategy_of="r")
+    waits = memory_pb.Memory(id="w", content="`f` failed.", version=1, state=active, awaits_review=True)
+    dreamt = memory_pb.Memory(id="d", content="Look at refunds.", version=1, state=active, derived_from=["x", "r"])
+    policy = sidecar_pb2.AdvicePolicy(silenced_ids=["r"])
+    change = sidecar_pb2.AdviceChange(after=policy, level=sidecar_pb2.POLICY_LEVEL_PROJECT, changed_by="lena")
+    answers = {
+        "ListReflections": memory_pb.ListReflectionsResponse(memories=[strategy, dreamt, waits]),
+        "GetReflection": memory_pb.GetReflectionResponse(memory=strategy),
+        "GetServerInfo": sidecar_pb2.GetServerInfoResponse(advice_changes=[change]),
+        "ListReflectionVersions": memory_pb.ListReflectionVersionsResponse(versions=[strategy]),
+    }
+    page = answered(browser, server, "/lessons", answers)
+    shows(page, "turned off")
+    assert texts(page, "tbody .badge") == ["turned off", "turned off", "not told until reviewed"]
+    go(page, "/lessons/s", "A policy turned its reflection off: no agent is told it. To turn it on again: sidemirror")
+    assert texts(page, ".title .badge") == ["turned off"]
+    shows(page, "what it rests on, r, silenced by lena in the policy of the project")
+
+
+def test_the_menu_of_scopes_closes_by_itself(server: SidecarThread, browser: Browser) -> None:
+    """By Escape, and on another screen. Seen to fail when only its own heading closed it, and it covered the tabs."""
+    page = answered(browser, server, "/lessons", {})
+    shows(page, "Lessons")
+    for leave in (
+        "document.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}))",
+        "document.querySelector('main').dispatchEvent(new PointerEvent('pointerdown', {bubbles: true}))",
+        "location.hash = '#/goals'",
+    ):
+        page.value("document.querySelector('.scope').setAttribute('open', '')")
+        page.value(leave)
+        page.until("!document.querySelector('.scope').hasAttribute('open')")

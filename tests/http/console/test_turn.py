@@ -115,7 +115,7 @@ def held(**fields: Any) -> memory_pb.Memory:
 
 
 def test_a_failing_call_names_what_is_in_quarantine(browser: Browser, server: SidecarThread) -> None:
-    """With a link to it. Seen to fail with "nothing was known" alone."""
+    """With a link to it. Seen to fail with "no repair was known" alone."""
     silence = pb.Silence(reason=pb.SILENCE_REASON_NOTHING_KNOWN, signature="ship_order|tool|postcode")
     said = pb.TurnDirective(directive_id="d", caused_by=["f"], time=at(200), silence=silence)
     calls = [called("ship_order", "7", "a", "c"), failed("no postcode", "a", "f")]
@@ -175,7 +175,7 @@ def test_a_second_failure_of_a_kind_has_the_reason_of_the_first(browser: Browser
         entry.turn_id, entry.sequence = "t", number
     turn = pb.Turn(turn_id="t", session_id="s", state=pb.TURN_STATE_FINISHED, start_time=at(0), last_sequence=5)
     page = answered(browser, server, "/turns/t", {"GetTurn": pb.GetTurnResponse(turn=turn, entries=entries)})
-    shows(page, "of each kind of failure the first one in a turn is looked up, and at 3 nothing was known")
+    shows(page, "of each kind of failure the first one in a turn is looked up, and at 3 no repair was known")
     assert "telemetry" not in page.value("document.querySelector('main').innerText")
 
 

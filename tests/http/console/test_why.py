@@ -72,9 +72,9 @@ WHYS = [
     Why(
         "Why was nothing told when the migration failed?",
         (turn("migrate"),),
-        ("nothing told", "nothing was known"),
+        ("nothing told", "no repair was known"),
         ("turns", "why", "migrate"),
-        ("nothing told, because nothing was known for this failure",),
+        ("nothing told, because no repair was known for this failure",),
     ),
     Why(
         "Why was the same lesson told twice in this turn?",

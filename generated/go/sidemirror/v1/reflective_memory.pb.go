@@ -1392,8 +1392,11 @@ type Memory struct {
 	SourceTurnIds []string `protobuf:"bytes,31,rep,name=source_turn_ids,json=sourceTurnIds,proto3" json:"source_turn_ids,omitempty"`
 	// The reports of goals that taught it, of the last 16 times that it was learned, in order of their ids.
 	SourceReportIds []string `protobuf:"bytes,32,rep,name=source_report_ids,json=sourceReportIds,proto3" json:"source_report_ids,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Whether no task is told it, though it is active, until a person reviews it: a rule made it, and it restates what
+	// calls came to or quotes a user.
+	AwaitsReview  bool `protobuf:"varint,33,opt,name=awaits_review,json=awaitsReview,proto3" json:"awaits_review,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Memory) Reset() {
@@ -1648,6 +1651,13 @@ func (x *Memory) GetSourceReportIds() []string {
 		return x.SourceReportIds
 	}
 	return nil
+}
+
+func (x *Memory) GetAwaitsReview() bool {
+	if x != nil {
+		return x.AwaitsReview
+	}
+	return false
 }
 
 // Asks for a reflection on exactly one of `events`, `turn_id` and `session_id`. With `events`, `session_id` may be set
@@ -6602,7 +6612,12 @@ type Receipt struct {
 	// The turn's state; UNSPECIFIED when the turn is not recorded.
 	TurnState TurnState `protobuf:"varint,8,opt,name=turn_state,json=turnState,proto3,enum=sidemirror.v1.TurnState" json:"turn_state,omitempty"`
 	// How the turn's task ended; UNSPECIFIED when that was not reported.
-	TurnOutcome   TaskOutcome `protobuf:"varint,9,opt,name=turn_outcome,json=turnOutcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"turn_outcome,omitempty"`
+	TurnOutcome TaskOutcome `protobuf:"varint,9,opt,name=turn_outcome,json=turnOutcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"turn_outcome,omitempty"`
+	// Why a turn's agent that asked BuildMemoryContext was given nothing: then `items` is empty, and no block has this
+	// receipt. UNSPECIFIED otherwise.
+	Silence SilenceReason `protobuf:"varint,10,opt,name=silence,proto3,enum=sidemirror.v1.SilenceReason" json:"silence,omitempty"`
+	// Lessons that BuildMemoryContext found for a turn and left out: at most 20.
+	Omitted       []*OmittedItem `protobuf:"bytes,11,rep,name=omitted,proto3" json:"omitted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6698,6 +6713,20 @@ func (x *Receipt) GetTurnOutcome() TaskOutcome {
 		return x.TurnOutcome
 	}
 	return TaskOutcome_TASK_OUTCOME_UNSPECIFIED
+}
+
+func (x *Receipt) GetSilence() SilenceReason {
+	if x != nil {
+		return x.Silence
+	}
+	return SilenceReason_SILENCE_REASON_UNSPECIFIED
+}
+
+func (x *Receipt) GetOmitted() []*OmittedItem {
+	if x != nil {
+		return x.Omitted
+	}
+	return nil
 }
 
 // One lesson of a receipt.
@@ -7586,7 +7615,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x05usage\x18\x0e \x01(\v2\x14.sidemirror.v1.UsageR\x05usage\x12'\n" +
 	"\x0ferror_signature\x18\x0f \x01(\tR\x0eerrorSignatureB\r\n" +
 	"\v_importanceB\r\n" +
-	"\v_confidence\"\xcb\t\n" +
+	"\v_confidence\"\xf0\t\n" +
 	"\x06Memory\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12-\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x19.sidemirror.v1.MemoryKindR\x04kind\x12\x18\n" +
@@ -7632,7 +7661,8 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\n" +
 	"changed_by\x18\x1e \x01(\tR\tchangedBy\x12&\n" +
 	"\x0fsource_turn_ids\x18\x1f \x03(\tR\rsourceTurnIds\x12*\n" +
-	"\x11source_report_ids\x18  \x03(\tR\x0fsourceReportIdsB\r\n" +
+	"\x11source_report_ids\x18  \x03(\tR\x0fsourceReportIds\x12#\n" +
+	"\rawaits_review\x18! \x01(\bR\fawaitsReviewB\r\n" +
 	"\v_confidence\"\x9a\x04\n" +
 	"\x19GenerateReflectionRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
@@ -8069,7 +8099,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"page_token\x18\b \x01(\tR\tpageToken\"r\n" +
 	"\x14ListReceiptsResponse\x122\n" +
 	"\breceipts\x18\x01 \x03(\v2\x16.sidemirror.v1.ReceiptR\breceipts\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x86\x03\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf4\x03\n" +
 	"\aReceipt\x12\x1d\n" +
 	"\n" +
 	"receipt_id\x18\x01 \x01(\tR\treceiptId\x12.\n" +
@@ -8082,7 +8112,10 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x05items\x18\a \x03(\v2\x1a.sidemirror.v1.ReceiptItemR\x05items\x127\n" +
 	"\n" +
 	"turn_state\x18\b \x01(\x0e2\x18.sidemirror.v1.TurnStateR\tturnState\x12=\n" +
-	"\fturn_outcome\x18\t \x01(\x0e2\x1a.sidemirror.v1.TaskOutcomeR\vturnOutcome\"\x9c\x03\n" +
+	"\fturn_outcome\x18\t \x01(\x0e2\x1a.sidemirror.v1.TaskOutcomeR\vturnOutcome\x126\n" +
+	"\asilence\x18\n" +
+	" \x01(\x0e2\x1c.sidemirror.v1.SilenceReasonR\asilence\x124\n" +
+	"\aomitted\x18\v \x03(\v2\x1a.sidemirror.v1.OmittedItemR\aomitted\"\x9c\x03\n" +
 	"\vReceiptItem\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x05R\aversion\x12\x12\n" +
@@ -8415,9 +8448,10 @@ var file_sidemirror_v1_reflective_memory_proto_goTypes = []any{
 	(*fieldmaskpb.FieldMask)(nil),          // 96: google.protobuf.FieldMask
 	(*ContextBlock)(nil),                   // 97: sidemirror.v1.ContextBlock
 	(TurnState)(0),                         // 98: sidemirror.v1.TurnState
-	(*durationpb.Duration)(nil),            // 99: google.protobuf.Duration
-	(SilenceReason)(0),                     // 100: sidemirror.v1.SilenceReason
-	(*MissedGate)(nil),                     // 101: sidemirror.v1.MissedGate
+	(SilenceReason)(0),                     // 99: sidemirror.v1.SilenceReason
+	(*OmittedItem)(nil),                    // 100: sidemirror.v1.OmittedItem
+	(*durationpb.Duration)(nil),            // 101: google.protobuf.Duration
+	(*MissedGate)(nil),                     // 102: sidemirror.v1.MissedGate
 }
 var file_sidemirror_v1_reflective_memory_proto_depIdxs = []int32{
 	0,   // 0: sidemirror.v1.ReflectionEvent.event_type:type_name -> sidemirror.v1.EventType
@@ -8523,74 +8557,76 @@ var file_sidemirror_v1_reflective_memory_proto_depIdxs = []int32{
 	83,  // 100: sidemirror.v1.Receipt.items:type_name -> sidemirror.v1.ReceiptItem
 	98,  // 101: sidemirror.v1.Receipt.turn_state:type_name -> sidemirror.v1.TurnState
 	95,  // 102: sidemirror.v1.Receipt.turn_outcome:type_name -> sidemirror.v1.TaskOutcome
-	10,  // 103: sidemirror.v1.ReceiptItem.fit:type_name -> sidemirror.v1.LessonFit
-	13,  // 104: sidemirror.v1.ReceiptItem.held_back_reason:type_name -> sidemirror.v1.HeldBackReason
-	86,  // 105: sidemirror.v1.ListRecoveriesResponse.signatures:type_name -> sidemirror.v1.SignatureRecoveries
-	90,  // 106: sidemirror.v1.SignatureRecoveries.last_time:type_name -> google.protobuf.Timestamp
-	88,  // 107: sidemirror.v1.SignatureRecoveries.moves:type_name -> sidemirror.v1.RecoveryMove
-	87,  // 108: sidemirror.v1.SignatureRecoveries.observations:type_name -> sidemirror.v1.RecoveryObservation
-	90,  // 109: sidemirror.v1.RecoveryObservation.time:type_name -> google.protobuf.Timestamp
-	99,  // 110: sidemirror.v1.RecoveryObservation.pause:type_name -> google.protobuf.Duration
-	8,   // 111: sidemirror.v1.RecoveryMove.kind:type_name -> sidemirror.v1.RecoveryMoveKind
-	51,  // 112: sidemirror.v1.RecoveryMove.shown:type_name -> sidemirror.v1.LessonArm
-	51,  // 113: sidemirror.v1.RecoveryMove.held_back:type_name -> sidemirror.v1.LessonArm
-	52,  // 114: sidemirror.v1.RecoveryMove.interval:type_name -> sidemirror.v1.LiftInterval
-	89,  // 115: sidemirror.v1.RecoveryMove.shadow:type_name -> sidemirror.v1.ShadowTally
-	100, // 116: sidemirror.v1.RecoveryMove.silence:type_name -> sidemirror.v1.SilenceReason
-	101, // 117: sidemirror.v1.RecoveryMove.missed_gate:type_name -> sidemirror.v1.MissedGate
-	52,  // 118: sidemirror.v1.RecoveryMove.interval_at_any_look:type_name -> sidemirror.v1.LiftInterval
-	51,  // 119: sidemirror.v1.RecoveryMove.kept_in_shadow:type_name -> sidemirror.v1.LessonArm
-	19,  // 120: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
-	21,  // 121: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
-	23,  // 122: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
-	25,  // 123: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
-	27,  // 124: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
-	30,  // 125: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
-	32,  // 126: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
-	34,  // 127: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
-	36,  // 128: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
-	42,  // 129: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
-	44,  // 130: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
-	48,  // 131: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:input_type -> sidemirror.v1.GetLessonStatisticsRequest
-	68,  // 132: sidemirror.v1.ReflectiveMemoryService.Dream:input_type -> sidemirror.v1.DreamRequest
-	73,  // 133: sidemirror.v1.ReflectiveMemoryService.ListDreams:input_type -> sidemirror.v1.ListDreamsRequest
-	75,  // 134: sidemirror.v1.ReflectiveMemoryService.ListPrunings:input_type -> sidemirror.v1.ListPruningsRequest
-	53,  // 135: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
-	55,  // 136: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
-	58,  // 137: sidemirror.v1.ReflectiveMemoryService.ListClusters:input_type -> sidemirror.v1.ListClustersRequest
-	63,  // 138: sidemirror.v1.ReflectiveMemoryService.LinkReflections:input_type -> sidemirror.v1.LinkReflectionsRequest
-	65,  // 139: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:input_type -> sidemirror.v1.ExploreGraphRequest
-	78,  // 140: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:input_type -> sidemirror.v1.FindRecoveriesRequest
-	80,  // 141: sidemirror.v1.ReflectiveMemoryService.ListReceipts:input_type -> sidemirror.v1.ListReceiptsRequest
-	84,  // 142: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:input_type -> sidemirror.v1.ListRecoveriesRequest
-	20,  // 143: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
-	22,  // 144: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
-	24,  // 145: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
-	26,  // 146: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
-	29,  // 147: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
-	31,  // 148: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
-	33,  // 149: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
-	35,  // 150: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
-	37,  // 151: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
-	43,  // 152: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
-	47,  // 153: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
-	49,  // 154: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:output_type -> sidemirror.v1.GetLessonStatisticsResponse
-	69,  // 155: sidemirror.v1.ReflectiveMemoryService.Dream:output_type -> sidemirror.v1.DreamResponse
-	74,  // 156: sidemirror.v1.ReflectiveMemoryService.ListDreams:output_type -> sidemirror.v1.ListDreamsResponse
-	76,  // 157: sidemirror.v1.ReflectiveMemoryService.ListPrunings:output_type -> sidemirror.v1.ListPruningsResponse
-	54,  // 158: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
-	56,  // 159: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
-	59,  // 160: sidemirror.v1.ReflectiveMemoryService.ListClusters:output_type -> sidemirror.v1.ListClustersResponse
-	64,  // 161: sidemirror.v1.ReflectiveMemoryService.LinkReflections:output_type -> sidemirror.v1.LinkReflectionsResponse
-	66,  // 162: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:output_type -> sidemirror.v1.ExploreGraphResponse
-	79,  // 163: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:output_type -> sidemirror.v1.FindRecoveriesResponse
-	81,  // 164: sidemirror.v1.ReflectiveMemoryService.ListReceipts:output_type -> sidemirror.v1.ListReceiptsResponse
-	85,  // 165: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:output_type -> sidemirror.v1.ListRecoveriesResponse
-	143, // [143:166] is the sub-list for method output_type
-	120, // [120:143] is the sub-list for method input_type
-	120, // [120:120] is the sub-list for extension type_name
-	120, // [120:120] is the sub-list for extension extendee
-	0,   // [0:120] is the sub-list for field type_name
+	99,  // 103: sidemirror.v1.Receipt.silence:type_name -> sidemirror.v1.SilenceReason
+	100, // 104: sidemirror.v1.Receipt.omitted:type_name -> sidemirror.v1.OmittedItem
+	10,  // 105: sidemirror.v1.ReceiptItem.fit:type_name -> sidemirror.v1.LessonFit
+	13,  // 106: sidemirror.v1.ReceiptItem.held_back_reason:type_name -> sidemirror.v1.HeldBackReason
+	86,  // 107: sidemirror.v1.ListRecoveriesResponse.signatures:type_name -> sidemirror.v1.SignatureRecoveries
+	90,  // 108: sidemirror.v1.SignatureRecoveries.last_time:type_name -> google.protobuf.Timestamp
+	88,  // 109: sidemirror.v1.SignatureRecoveries.moves:type_name -> sidemirror.v1.RecoveryMove
+	87,  // 110: sidemirror.v1.SignatureRecoveries.observations:type_name -> sidemirror.v1.RecoveryObservation
+	90,  // 111: sidemirror.v1.RecoveryObservation.time:type_name -> google.protobuf.Timestamp
+	101, // 112: sidemirror.v1.RecoveryObservation.pause:type_name -> google.protobuf.Duration
+	8,   // 113: sidemirror.v1.RecoveryMove.kind:type_name -> sidemirror.v1.RecoveryMoveKind
+	51,  // 114: sidemirror.v1.RecoveryMove.shown:type_name -> sidemirror.v1.LessonArm
+	51,  // 115: sidemirror.v1.RecoveryMove.held_back:type_name -> sidemirror.v1.LessonArm
+	52,  // 116: sidemirror.v1.RecoveryMove.interval:type_name -> sidemirror.v1.LiftInterval
+	89,  // 117: sidemirror.v1.RecoveryMove.shadow:type_name -> sidemirror.v1.ShadowTally
+	99,  // 118: sidemirror.v1.RecoveryMove.silence:type_name -> sidemirror.v1.SilenceReason
+	102, // 119: sidemirror.v1.RecoveryMove.missed_gate:type_name -> sidemirror.v1.MissedGate
+	52,  // 120: sidemirror.v1.RecoveryMove.interval_at_any_look:type_name -> sidemirror.v1.LiftInterval
+	51,  // 121: sidemirror.v1.RecoveryMove.kept_in_shadow:type_name -> sidemirror.v1.LessonArm
+	19,  // 122: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
+	21,  // 123: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
+	23,  // 124: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
+	25,  // 125: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
+	27,  // 126: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
+	30,  // 127: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
+	32,  // 128: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
+	34,  // 129: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
+	36,  // 130: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
+	42,  // 131: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
+	44,  // 132: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
+	48,  // 133: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:input_type -> sidemirror.v1.GetLessonStatisticsRequest
+	68,  // 134: sidemirror.v1.ReflectiveMemoryService.Dream:input_type -> sidemirror.v1.DreamRequest
+	73,  // 135: sidemirror.v1.ReflectiveMemoryService.ListDreams:input_type -> sidemirror.v1.ListDreamsRequest
+	75,  // 136: sidemirror.v1.ReflectiveMemoryService.ListPrunings:input_type -> sidemirror.v1.ListPruningsRequest
+	53,  // 137: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
+	55,  // 138: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
+	58,  // 139: sidemirror.v1.ReflectiveMemoryService.ListClusters:input_type -> sidemirror.v1.ListClustersRequest
+	63,  // 140: sidemirror.v1.ReflectiveMemoryService.LinkReflections:input_type -> sidemirror.v1.LinkReflectionsRequest
+	65,  // 141: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:input_type -> sidemirror.v1.ExploreGraphRequest
+	78,  // 142: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:input_type -> sidemirror.v1.FindRecoveriesRequest
+	80,  // 143: sidemirror.v1.ReflectiveMemoryService.ListReceipts:input_type -> sidemirror.v1.ListReceiptsRequest
+	84,  // 144: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:input_type -> sidemirror.v1.ListRecoveriesRequest
+	20,  // 145: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
+	22,  // 146: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
+	24,  // 147: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
+	26,  // 148: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
+	29,  // 149: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
+	31,  // 150: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
+	33,  // 151: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
+	35,  // 152: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
+	37,  // 153: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
+	43,  // 154: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
+	47,  // 155: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
+	49,  // 156: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:output_type -> sidemirror.v1.GetLessonStatisticsResponse
+	69,  // 157: sidemirror.v1.ReflectiveMemoryService.Dream:output_type -> sidemirror.v1.DreamResponse
+	74,  // 158: sidemirror.v1.ReflectiveMemoryService.ListDreams:output_type -> sidemirror.v1.ListDreamsResponse
+	76,  // 159: sidemirror.v1.ReflectiveMemoryService.ListPrunings:output_type -> sidemirror.v1.ListPruningsResponse
+	54,  // 160: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
+	56,  // 161: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
+	59,  // 162: sidemirror.v1.ReflectiveMemoryService.ListClusters:output_type -> sidemirror.v1.ListClustersResponse
+	64,  // 163: sidemirror.v1.ReflectiveMemoryService.LinkReflections:output_type -> sidemirror.v1.LinkReflectionsResponse
+	66,  // 164: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:output_type -> sidemirror.v1.ExploreGraphResponse
+	79,  // 165: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:output_type -> sidemirror.v1.FindRecoveriesResponse
+	81,  // 166: sidemirror.v1.ReflectiveMemoryService.ListReceipts:output_type -> sidemirror.v1.ListReceiptsResponse
+	85,  // 167: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:output_type -> sidemirror.v1.ListRecoveriesResponse
+	145, // [145:168] is the sub-list for method output_type
+	122, // [122:145] is the sub-list for method input_type
+	122, // [122:122] is the sub-list for extension type_name
+	122, // [122:122] is the sub-list for extension extendee
+	0,   // [0:122] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_reflective_memory_proto_init() }

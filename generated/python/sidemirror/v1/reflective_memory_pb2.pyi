@@ -288,7 +288,7 @@ class ReflectionResult(_message.Message):
     def __init__(self, status: _Optional[_Union[_common_pb2.ResultStatus, str]] = ..., reflection_text: _Optional[str] = ..., strategy_text: _Optional[str] = ..., importance: _Optional[float] = ..., confidence: _Optional[float] = ..., tags: _Optional[_Iterable[str]] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., generated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., usage: _Optional[_Union[_common_pb2.Usage, _Mapping]] = ..., error_signature: _Optional[str] = ...) -> None: ...
 
 class Memory(_message.Message):
-    __slots__ = ("id", "kind", "content", "source", "importance", "layer", "tags", "metadata", "confidence", "error_category", "source_event_ids", "origin", "state", "version", "create_time", "update_time", "related_memory_ids", "strategy_of", "applies_when", "strength", "episode_count", "quarantine", "change", "reason", "tenant_id", "project_id", "error_signature", "derived_from", "subject_ids", "changed_by", "source_turn_ids", "source_report_ids")
+    __slots__ = ("id", "kind", "content", "source", "importance", "layer", "tags", "metadata", "confidence", "error_category", "source_event_ids", "origin", "state", "version", "create_time", "update_time", "related_memory_ids", "strategy_of", "applies_when", "strength", "episode_count", "quarantine", "change", "reason", "tenant_id", "project_id", "error_signature", "derived_from", "subject_ids", "changed_by", "source_turn_ids", "source_report_ids", "awaits_review")
     ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
@@ -321,6 +321,7 @@ class Memory(_message.Message):
     CHANGED_BY_FIELD_NUMBER: _ClassVar[int]
     SOURCE_TURN_IDS_FIELD_NUMBER: _ClassVar[int]
     SOURCE_REPORT_IDS_FIELD_NUMBER: _ClassVar[int]
+    AWAITS_REVIEW_FIELD_NUMBER: _ClassVar[int]
     id: str
     kind: MemoryKind
     content: str
@@ -353,7 +354,8 @@ class Memory(_message.Message):
     changed_by: str
     source_turn_ids: _containers.RepeatedScalarFieldContainer[str]
     source_report_ids: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., content: _Optional[str] = ..., source: _Optional[str] = ..., importance: _Optional[float] = ..., layer: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confidence: _Optional[float] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., state: _Optional[_Union[MemoryState, str]] = ..., version: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., strategy_of: _Optional[str] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., strength: _Optional[int] = ..., episode_count: _Optional[int] = ..., quarantine: _Optional[str] = ..., change: _Optional[str] = ..., reason: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., error_signature: _Optional[str] = ..., derived_from: _Optional[_Iterable[str]] = ..., subject_ids: _Optional[_Iterable[str]] = ..., changed_by: _Optional[str] = ..., source_turn_ids: _Optional[_Iterable[str]] = ..., source_report_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+    awaits_review: bool
+    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., content: _Optional[str] = ..., source: _Optional[str] = ..., importance: _Optional[float] = ..., layer: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confidence: _Optional[float] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., state: _Optional[_Union[MemoryState, str]] = ..., version: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., strategy_of: _Optional[str] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., strength: _Optional[int] = ..., episode_count: _Optional[int] = ..., quarantine: _Optional[str] = ..., change: _Optional[str] = ..., reason: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., error_signature: _Optional[str] = ..., derived_from: _Optional[_Iterable[str]] = ..., subject_ids: _Optional[_Iterable[str]] = ..., changed_by: _Optional[str] = ..., source_turn_ids: _Optional[_Iterable[str]] = ..., source_report_ids: _Optional[_Iterable[str]] = ..., awaits_review: bool = ...) -> None: ...
 
 class GenerateReflectionRequest(_message.Message):
     __slots__ = ("tenant_id", "project_id", "request_id", "events", "turn_id", "session_id", "outcome", "error", "task_description", "task_goal", "related_memory_ids", "receipt_ids", "store", "subject_ids")
@@ -1168,7 +1170,7 @@ class ListReceiptsResponse(_message.Message):
     def __init__(self, receipts: _Optional[_Iterable[_Union[Receipt, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class Receipt(_message.Message):
-    __slots__ = ("receipt_id", "time", "place", "turn_id", "session_id", "goal_id", "items", "turn_state", "turn_outcome")
+    __slots__ = ("receipt_id", "time", "place", "turn_id", "session_id", "goal_id", "items", "turn_state", "turn_outcome", "silence", "omitted")
     RECEIPT_ID_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
     PLACE_FIELD_NUMBER: _ClassVar[int]
@@ -1178,6 +1180,8 @@ class Receipt(_message.Message):
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     TURN_STATE_FIELD_NUMBER: _ClassVar[int]
     TURN_OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    SILENCE_FIELD_NUMBER: _ClassVar[int]
+    OMITTED_FIELD_NUMBER: _ClassVar[int]
     receipt_id: str
     time: _timestamp_pb2.Timestamp
     place: ReceiptPlace
@@ -1187,7 +1191,9 @@ class Receipt(_message.Message):
     items: _containers.RepeatedCompositeFieldContainer[ReceiptItem]
     turn_state: _thinking_pb2.TurnState
     turn_outcome: _common_pb2.TaskOutcome
-    def __init__(self, receipt_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., place: _Optional[_Union[ReceiptPlace, str]] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., goal_id: _Optional[str] = ..., items: _Optional[_Iterable[_Union[ReceiptItem, _Mapping]]] = ..., turn_state: _Optional[_Union[_thinking_pb2.TurnState, str]] = ..., turn_outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ...) -> None: ...
+    silence: _thinking_pb2.SilenceReason
+    omitted: _containers.RepeatedCompositeFieldContainer[_common_pb2.OmittedItem]
+    def __init__(self, receipt_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., place: _Optional[_Union[ReceiptPlace, str]] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., goal_id: _Optional[str] = ..., items: _Optional[_Iterable[_Union[ReceiptItem, _Mapping]]] = ..., turn_state: _Optional[_Union[_thinking_pb2.TurnState, str]] = ..., turn_outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., silence: _Optional[_Union[_thinking_pb2.SilenceReason, str]] = ..., omitted: _Optional[_Iterable[_Union[_common_pb2.OmittedItem, _Mapping]]] = ...) -> None: ...
 
 class ReceiptItem(_message.Message):
     __slots__ = ("id", "version", "kind", "is_held_back", "succeeded", "error_returned", "score", "fit", "matched_words", "held_back_reason")

@@ -5,7 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { Duration, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
-import type { ContextBlock, Origin, ResultStatus, TaskOutcome, Usage } from "./common_pb.js";
+import type { ContextBlock, OmittedItem, Origin, ResultStatus, TaskOutcome, Usage } from "./common_pb.js";
 import type { MissedGate, SilenceReason, TurnState } from "./thinking_pb.js";
 
 /**
@@ -498,6 +498,14 @@ export declare type Memory = Message<"sidemirror.v1.Memory"> & {
    * @generated from field: repeated string source_report_ids = 32;
    */
   sourceReportIds: string[];
+
+  /**
+   * Whether no task is told it, though it is active, until a person reviews it: a rule made it, and it restates what
+   * calls came to or quotes a user.
+   *
+   * @generated from field: bool awaits_review = 33;
+   */
+  awaitsReview: boolean;
 };
 
 /**
@@ -3413,6 +3421,21 @@ export declare type Receipt = Message<"sidemirror.v1.Receipt"> & {
    * @generated from field: sidemirror.v1.TaskOutcome turn_outcome = 9;
    */
   turnOutcome: TaskOutcome;
+
+  /**
+   * Why a turn's agent that asked BuildMemoryContext was given nothing: then `items` is empty, and no block has this
+   * receipt. UNSPECIFIED otherwise.
+   *
+   * @generated from field: sidemirror.v1.SilenceReason silence = 10;
+   */
+  silence: SilenceReason;
+
+  /**
+   * Lessons that BuildMemoryContext found for a turn and left out: at most 20.
+   *
+   * @generated from field: repeated sidemirror.v1.OmittedItem omitted = 11;
+   */
+  omitted: OmittedItem[];
 };
 
 /**

@@ -6,11 +6,14 @@ the task, or if another lesson supersedes it.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
 from sidemirror_server.memory.finding.fits import (
+    OF_SHELL,
+    SILENCED,
     Applies,
     Candidate,
     ContextTask,
@@ -30,16 +33,27 @@ from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.kin.superseding import hidden, newer_than
 from sidemirror_server.memory.record import LinkKind, MemoryKind, MemoryRecord, MemoryState
 from sidemirror_server.memory.trials.evidence import Arm
-from sidemirror_server.memory.trials.holdout import NOTHING_DECIDED, Decided, decided, drawn, held_of, without
+from sidemirror_server.memory.trials.holdout import (
+    HELD_BACK,
+    NOTHING_DECIDED,
+    Decided,
+    decided,
+    drawn,
+    held_of,
+    without,
+)
 from sidemirror_server.memory.trials.trials import Trials
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import Advice, AdviceKind
 from sidemirror_server.trace.failure import category_of
 from sidemirror_server.trace.receipts import Fit, Receipt, ReceiptKind, Receipts, ShownIn, receipt_items
 from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, HEADING, Offers, Telling, arbitrated
-from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted
+from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted, has_no_room
 from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable, WrongState
+from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.silence import SilenceReason
 from sidemirror_server.vocabulary.telling import says_no_lesson, without_references
 from sidemirror_server.vocabulary.terms import telling_terms
 
@@ -49,6 +63,8 @@ _MOST_RECEIPTS = 200
 DEFAULT_ITEMS = 5
 # How many candidates are read for each item of a block. Chosen here: some may not apply, or may repeat another lesson.
 _CANDIDATES = 4
+# Contract: Receipt.omitted has at most 20.
+_MOST_OMITTED = 20
 
 
 class FailedCall(msgspec.Struct, frozen=True):
@@ -61,13 +77,14 @@ class FailedCall(msgspec.Struct, frozen=True):
 class Fitting(msgspec.Struct, frozen=True):
     """Lessons that fit a task, the best first, and lessons that were found and left out. `strategy_of`: by the id of
     each strategy among them, the id of its reflection. `fits`: by its id, by what each lesson fits. `knows_any`: the
-    scope has, or had, a memory at all."""
+    scope has, or had, a memory at all. `is_off`: a policy turns lessons off."""
 
     lessons: tuple[BlockLesson, ...] = ()
     omitted: tuple[Omitted, ...] = ()
     strategy_of: dict[str, str] = {}
     fits: dict[str, Fit] = {}
     knows_any: bool = True
+    is_off: bool = False
 
 
 class MemoryContext:
@@ -102,10 +119,10 @@ class MemoryContext:
         max_tokens: int,
         holdout_fraction: float = 0.0,
     ) -> ContextBlock:
-        """The block, with a durable receipt; an empty block without a receipt if nothing fits. Each lesson of the
-        finished block is held back for `holdout_fraction` of the receipts. Nothing takes its place, so that both arms
-        are comparable. A turn's first receipt decides for the whole turn. `max_tokens` 0: as many as at a turn's start.
-        Raises what the store raises."""
+        """The block, with a durable receipt; an empty block without one if nothing fits, which is noted of a turn. Each
+        lesson of the finished block is held back for `holdout_fraction` of the receipts. Nothing takes its place, so
+        that both arms are comparable. A turn's first receipt decides for the whole turn. `max_tokens` 0: as many as at
+        a turn's start. Raises what the store raises."""
         found = await self.fitting(scope, task, max_items)
         block = arbitrated(
             Offers(memory=found.lessons), max_items, max_tokens or self._telling.start_tokens, receipt_id
@@ -118,9 +135,13 @@ class MemoryContext:
             *held_of((item.id for item in block.items), found.strategy_of, before),
             *(trial.memory_id for trial in trials if trial.arm is Arm.HELD_BACK),
         )
+        if self._telling.is_shadow:
+            held = tuple(item.id for item in block.items)
         shown = without(block, HEADING, found.lessons, held, receipt_id) if held else block
         shown = msgspec.structs.replace(shown, omitted=(*found.omitted, *shown.omitted))
+        left_out = (*found.omitted, *block.omitted)[:_MOST_OMITTED] if task.turn_id else ()
         if not block.items:
+            await self._note_nothing(scope, task, receipt_id, found, left_out)
             return shown
         receipt = Receipt(
             *(receipt_id, ReceiptKind.MEMORY, self._clock.now_us()),
@@ -130,16 +151,37 @@ class MemoryContext:
             turn_id=task.turn_id,
             session_id=task.session_id,
             place=ShownIn.MEMORY_CONTEXT,
+            omitted=left_out,
         )
         await self._trials.issue(scope, receipt, trials)
         return shown
+
+    async def _note_nothing(
+        self, scope: Scope, task: ContextTask, receipt_id: str, found: Fitting, left_out: tuple[Omitted, ...]
+    ) -> None:
+        """Keeps that a turn's agent asked and was given nothing, and why. Its answer does not depend on it."""
+        if not task.turn_id:
+            return
+        silence = SilenceReason.OFF_BY_POLICY if found.is_off else why_none(left_out, knows_any=found.knows_any)
+        receipt = Receipt(
+            # The block has none: the same request may find something when it comes again.
+            derived_id(scope, "nothing recalled", receipt_id),
+            *(ReceiptKind.MEMORY, self._clock.now_us()),
+            turn_id=task.turn_id,
+            session_id=task.session_id,
+            place=ShownIn.MEMORY_CONTEXT,
+            omitted=left_out,
+            silence=silence,
+        )
+        with contextlib.suppress(StoreUnavailable, StoreFull, WrongState):
+            await self._receipts.issue(scope, receipt)
 
     async def fitting(self, scope: Scope, task: ContextTask, max_items: int, meaning_s: float | None = None) -> Fitting:
         """The lessons that could be shown, here or in a caller's own block; none while a policy turns lessons off.
         `meaning_s`: how long to wait for the task's vector, in place of the default. Raises what the store raises."""
         advice = await self._policies.advice(scope)
         if not advice.gives(AdviceKind.LESSONS):
-            return Fitting()
+            return Fitting(is_off=True)
         if await self._recall.has_none(scope):
             return Fitting(knows_any=False)  # saves the start of a search process
         candidates = await self._candidates(scope, task, max_items * _CANDIDATES, meaning_s)
@@ -168,6 +210,9 @@ class MemoryContext:
         shown = {item.id for receipt in others for item in receipt.items if item.kind in _KINDS}
         if not held and not shown:
             return NOTHING_DECIDED
+        if self._telling.is_shadow:
+            # Only kept: what would be told later in the turn does not change by it.
+            held, shown = set(), held | shown
         records = await self._recall.records(scope, sorted(held | shown))
         return decided(held, shown, {one: memory.strategy_of for one, memory in records.items() if memory.strategy_of})
 
@@ -284,6 +329,21 @@ def _is_for(one: Candidate, errors: Sequence[str], naming: Collection[str]) -> b
         return is_about(one.memory, errors)
     is_by_hand = one.applies is Applies.IN_PART and not one.memory.error_signature
     return is_by_hand and (one.memory.memory_id in naming or one.memory.strategy_of in naming)
+
+
+def why_none(omitted: Sequence[Omitted], *, knows_any: bool) -> SilenceReason:
+    """Why a block has no lesson, though the stores were read. `knows_any`: there is, or was, a memory."""
+    reasons = {one.reason for one in omitted}
+    if not knows_any and not reasons:
+        return SilenceReason.NOTHING_KNOWN
+    if HELD_BACK in reasons:
+        return SilenceReason.HELD_BACK
+    if SILENCED in reasons:
+        return SilenceReason.SILENCED
+    if OF_SHELL in reasons:
+        return SilenceReason.SHELL
+    # A block leaves out what fits only where it has no room for it.
+    return SilenceReason.NO_ROOM if any(map(has_no_room, reasons)) else SilenceReason.NOTHING_FITS
 
 
 def _lesson(one: Candidate) -> BlockLesson:

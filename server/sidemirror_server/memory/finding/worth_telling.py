@@ -65,10 +65,16 @@ def says_nothing_at_start(memory: MemoryRecord, task: str, *, had_failure: bool)
     if words.kind is RuleKind.QUOTED:
         return "it quotes a user, and no person has reviewed it"
     if words.kind is RuleKind.RESTATED:
-        return "it says only that a call failed, and no person has reviewed it"
+        return "it restates what calls of one turn came to, and no person has reviewed it"
     if had_failure or _is_same_task(memory, task):
         return ""
     return "a rule made it of another task, and no person has reviewed it"
+
+
+def awaits_review(memory: MemoryRecord) -> bool:
+    """Whether a lesson is told nowhere until a person reviews it, by what it says."""
+    words = _unreviewed(memory)
+    return words is not None and words.kind in (RuleKind.QUOTED, RuleKind.RESTATED)
 
 
 def says_the_same(terms: frozenset[str], other: frozenset[str]) -> bool:

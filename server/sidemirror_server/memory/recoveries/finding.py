@@ -101,11 +101,13 @@ class RecoveryFinder:
         receipt_id: str,
         lessons: Callable[[], Awaitable[Sequence[BlockLesson]]] | None = None,
         place: ShownIn = ShownIn.RECOVERIES,
+        is_over: Callable[[], bool] = lambda: False,
     ) -> FoundAdvice:
         """The block to show, with a durable receipt and a trial. Empty if no recovery may be told, or if the turn was
         told of this signature. A recovery that is held back this time is named in `omitted`; in shadow mode it always
         is. `lessons`: looks up the lessons about the failure, which compete for the same block; asked only where there
-        is one. `place`: where the block will be shown. Raises what the store raises."""
+        is one. `place`: where the block will be shown. `is_over`: nobody hears of it any more.
+        Raises what the store raises."""
         if not failed.signature:
             return FoundAdvice()
         advice = await self._policies.advice(scope)
@@ -131,6 +133,8 @@ class RecoveryFinder:
         if silent:
             left = block.omitted if is_shadow else (Omitted(recovery.recovery_id, HELD_BACK), *block.omitted)
             block = msgspec.structs.replace(block, receipt_id=receipt_id, omitted=left)
+        if is_over():
+            return FoundAdvice()
         receipt = Receipt(
             # A lesson that is only kept stands in the receipt too: by it, an erasure finds the turn that has its text.
             *(receipt_id, ReceiptKind.MEMORY, self._clock.now_us()),

@@ -6,7 +6,9 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.trials.trials import TrialResult, Trials
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import fitting, place_in, size_of, span_in, token_for
+from sidemirror_server.rpc.wire.blocks import omitted_to_wire
 from sidemirror_server.rpc.wire.common import OUTCOMES, TURN_STATES, numbers_of, timestamp
+from sidemirror_server.rpc.wire.silences import SILENCES
 from sidemirror_server.trace.log import TurnHead, TurnLog
 from sidemirror_server.trace.receipts import (
     RECALLED_IN,
@@ -85,6 +87,8 @@ def _receipt_to_wire(receipt: Receipt, results: Sequence[TrialResult], head: Tur
         items=items,
         turn_state=None if head is None else TURN_STATES[head.standing],
         turn_outcome=None if head is None else OUTCOMES[head.outcome],
+        silence=SILENCES.get(receipt.silence),
+        omitted=omitted_to_wire(receipt.omitted),
     )
 
 

@@ -6,6 +6,7 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.struct_pb2 import Struct
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror_server.memory.finding.worth_telling import awaits_review
 from sidemirror_server.memory.record import (
     LAYER,
     SOURCE,
@@ -98,6 +99,7 @@ def memory_to_wire(memory: MemoryRecord, scope: Scope) -> pb.Memory:
         changed_by=memory.changed_by,
         source_turn_ids=sources_of_kind(memory, SourceKind.TURN),
         source_report_ids=sources_of_kind(memory, SourceKind.GOAL_REPORT),
+        awaits_review=memory.state is MemoryState.ACTIVE and awaits_review(memory),
     )
 
 

@@ -1,8 +1,10 @@
 """Converter for context blocks."""
 
+from collections.abc import Sequence
+
 from sidemirror.v1 import common_pb2 as pb
 from sidemirror_server.rpc.wire.common import ORIGINS
-from sidemirror_server.vocabulary.block import ContextBlock
+from sidemirror_server.vocabulary.block import ContextBlock, Omitted
 
 
 def block_to_wire(block: ContextBlock) -> pb.ContextBlock:
@@ -22,5 +24,10 @@ def block_to_wire(block: ContextBlock) -> pb.ContextBlock:
             )
             for item in block.items
         ],
-        omitted=[pb.OmittedItem(id=left.id, reason=left.reason) for left in block.omitted],
+        omitted=omitted_to_wire(block.omitted),
     )
+
+
+def omitted_to_wire(omitted: Sequence[Omitted]) -> list[pb.OmittedItem]:
+    """What was left out, and why."""
+    return [pb.OmittedItem(id=left.id, reason=left.reason) for left in omitted]
