@@ -30,7 +30,9 @@ class TurnedOff:
         if _LESSONS & off:
             return f"a policy turned all lessons off: `sidemirror advice on{self._option}`"
         if memory.id in silenced_ids:
-            return f"a policy turned it off, no agent is told it: `sidemirror advice on {plain(memory.id)}{self._option}`"
+            return (
+                f"a policy turned it off, no agent is told it: `sidemirror advice on {plain(memory.id)}{self._option}`"
+            )
         silenced = next((one for one in rests_on(memory) if one in silenced_ids), "")
         if not silenced:
             return ""
