@@ -50,7 +50,7 @@ function recalledLater(reason: SilenceReason, turn: Recalled): string {
   if (turn.recalledCount > 0) return `; the agent asked later, and was given ${counted(turn.recalledCount, "lesson")}`;
   if (reason !== SilenceReason.NOT_ASKED) return "";
   if (turn.turnId.startsWith(OF_SPANS)) return "; it is made of spans, and what its agent was given when it asked is no part of it";
-  return "; what the agent asked for later stands by itself";
+  return "; what it asked for later, if anything, has a line of its own";
 }
 
 /** The reason in words; empty for none. */

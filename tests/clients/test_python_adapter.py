@@ -178,7 +178,7 @@ async def test_advice_is_waited_for_behind_what_may_have_failed(content: Any, is
 
 
 async def test_advice_is_not_waited_for_behind_a_call_that_has_worked() -> None:
-    """Whatever its text says. Seen to fail."""
+    """Whatever its text says. Seen to fail without `has_worked`."""
     client = Recorded()
     run = run_on(client)
     run.tool_called("c", "read_log", "")

@@ -235,7 +235,7 @@ def test_what_it_answers_of_others_is_known_of_what_it_failed() -> None:
 
 
 async def test_what_a_resting_model_was_not_asked_is_no_failure(points: InMemoryMetricReader, tmp_path: Path) -> None:
-    """Seen to fail when all that the breaker turns away counts: 58 failures of 9 questions."""
+    """Seen to fail when what the breaker turns away counts."""
     again = ModelFailed(ResultStatus.FAILED_MODEL, "as told", retryable=True, retry_after_s=0.0, usage=NOTHING)
     async with desk(tmp_path, clock=SetClock()) as on:
         on.model.failures = [again] * 5

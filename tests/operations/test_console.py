@@ -82,9 +82,9 @@ def test_it_says_why_there_is_none(
     (tmp_path / "other").mkdir()
     with door(tmp_path / "other") as server:
         assert asked(tmp_path, server.http_port) == exit_codes.FAILED
-    told = capsys.readouterr()
-    assert "does not take the token" in told.err
-    assert UNKNOWN not in told.out + told.err
+    refused = capsys.readouterr()
+    assert "does not take the token" in refused.err
+    assert UNKNOWN not in refused.out + refused.err
 
 
 def test_a_token_that_others_can_read_is_not_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,7 +81,9 @@ async def test_why_a_recovery_was_told(
         assert any("↳ advice: In 5 of 5" in line for line in shown)
         _, watched, _ = await said(capsys, served, "watch", "--turn", "s6")
         # A watch tells of the plan before the agent could ask for anything.
-        assert watched == [line.removesuffix("; what the agent asked for later stands by itself") for line in shown[1:]]
+        assert watched == [
+            line.removesuffix("; what it asked for later, if anything, has a line of its own") for line in shown[1:]
+        ]
         _, failures, _ = await said(capsys, served, "turns", "list", "--outcome", "success", "-n", "2")
         assert [("  s6  finished, success  " in line, "1 lesson" in line) for line in failures] == [
             (True, True),
@@ -272,7 +274,7 @@ async def test_a_recall_that_found_nothing(tmp_path: Path, capsys: pytest.Captur
         await served.stub.StartTurn(start, timeout=60)
         recall = pb.BuildMemoryContextRequest(task="Count the orders", session_id="s")
         assert not (await memory.BuildMemoryContext(recall, timeout=60)).block.items
-        none = "its start did not ask for any; what the agent asked for later stands by itself"
+        none = "its start did not ask for any; what it asked for later, if anything, has a line of its own"
         _, lines, _ = await said(capsys, served, "turns", "why", "t")
         assert lines[-1].endswith(f"  at its start: no lesson, because {none}")
         given = "the agent asked for it itself, and was given nothing: the project had no lesson"

@@ -27,7 +27,10 @@ from tests.wire.calls import MEDIUM, called, failed, returned
 
 
 def recorded(*what: thinking_pb.TurnEvent | thinking_pb.TurnDirective) -> list[thinking_pb.TurnEntry]:
-    """A turn's record of these, numbered from 1."""
+    """A turn's record of these, numbered from 1. Events have ids, as on every record."""
+    for number, one in enumerate(what, start=1):
+        if isinstance(one, thinking_pb.TurnEvent) and not one.event_id:
+            one.event_id = f"event {number} of {len(what)}"
     return [
         thinking_pb.TurnEntry(sequence=number, event=one)
         if isinstance(one, thinking_pb.TurnEvent)
@@ -372,10 +375,26 @@ def test_a_recovery_has_its_arms(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_was_recalled_and_told_is_not_denied() -> None:
     """A turn's recalled ones are without those that it was told. Seen to fail with "it was given none"."""
     told = recalled_later(thinking_pb.Turn(lesson_count=1), thinking_pb.SILENCE_REASON_NOT_ASKED)
-    assert told == "; what the agent asked for later stands by itself"
+    assert told == "; what it asked for later, if anything, has a line of its own"
 
 
 def test_a_turn_of_spans_does_not_deny_what_its_agent_was_given() -> None:
     """It asks by the session, beside its spans. Seen to fail with "it was given none"."""
     told = recalled_later(thinking_pb.Turn(turn_id="otlp-1-2"), thinking_pb.SILENCE_REASON_NOT_ASKED)
     assert told == "; it is made of spans, and what its agent was given when it asked is no part of it"
+
+
+def test_another_calls_answer_withdraws_nothing() -> None:
+    """Calls without ids are told apart by their order. Seen to fail when each answer was that of the first call."""
+    nudge = thinking_pb.TurnDirective(
+        caused_by=["f"], nudge=thinking_pb.Nudge(pattern=thinking_pb.PATTERN_REPEATED_CALL, message="Stop.")
+    )
+    entries = recorded(
+        *(called("sql", "SELECT 1", "a"), failed(FAILURE, "", "f"), nudge),
+        *(called("list", "", "b"), returned("a.txt", "", "r")),
+    )
+    assert not [line for line in said_in(entries) if "withdrawn" in line]
+    entries += recorded(*(called("sql", "SELECT 1", "c"), returned("1", "", "r2")))
+    for number, one in enumerate(entries, start=1):
+        one.sequence = number
+    assert [line for line in said_in(entries) if "withdrawn at 7, when the same call worked" in line]

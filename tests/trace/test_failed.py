@@ -53,6 +53,9 @@ WORKED = (
     '[{"error": "a row of a table of errors"}]',
     "exitcode: 0 (execution succeeded)\nCode output: Error: printed by the program itself",
     "{'output': 'fine', 'error': ''}",
+    # Python's own notation, of what Python cannot make: neither raises.
+    "{'a': 1, []: 2}",
+    "{'a': {[1]}}",
     "Errors and how to avoid them: a chapter",
 )
 

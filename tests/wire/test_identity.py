@@ -109,6 +109,9 @@ def test_empty_fields_mean_the_only_scope_of_the_token(tmp_path: Path) -> None:
         assert stub.GetSession(found, timeout=PATIENCE_S, metadata=bearer(INTRUDER)).session.session_id == "s"
         assert listed(channel, bearer(INTRUDER)) == DENIED
         assert listed(channel, bearer(INTRUDER), tenant_id="acme", project_id="lab") is None
+        # Its only tenant need not be named beside a project.
+        assert listed(channel, bearer(INTRUDER), project_id="lab") is None
+        assert listed(channel, bearer(INTRUDER), project_id="other") == DENIED
         assert listed(channel, bearer(ACME), tenant_id="acme", project_id="lab") == DENIED
         assert listed(channel, bearer(EVERYWHERE)) is None
         assert listed(channel, bearer(EVERYWHERE), tenant_id="anybody") is None

@@ -57,7 +57,7 @@ def recalled_later(turn: pb.Turn, reason: int) -> str:
         return ""
     if turn.turn_id.startswith(_OF_SPANS):
         return "; it is made of spans, and what its agent was given when it asked is no part of it"
-    return "; what the agent asked for later stands by itself"
+    return "; what it asked for later, if anything, has a line of its own"
 
 
 def why_no_advice(silence: pb.Silence) -> str:

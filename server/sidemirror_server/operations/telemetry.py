@@ -43,8 +43,10 @@ def traces_exported(version: str) -> Iterator[None]:
         # The processor would wait for as long as the exporter tries again, and takes no limit.
         given_up = threading.Timer(_LAST_EXPORT_MS / 1e3, exporter.shutdown)
         given_up.start()
-        provider.shutdown()
-        given_up.cancel()
+        try:
+            provider.shutdown()
+        finally:
+            given_up.cancel()
 
 
 @contextlib.contextmanager

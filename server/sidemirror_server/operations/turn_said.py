@@ -1,6 +1,7 @@
 """The nudges and reflections of a turn with what caused each and what followed it. Used by `turn_silences.py`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
@@ -10,11 +11,14 @@ from sidemirror_server.trace.failed import call_failed
 # How `turns/ending.py` begins the detail of what was in progress when a turn ended.
 GIVEN_UP = "given up:"
 
+# The call that each event is about, by the event's id.
+Calls: TypeAlias = Mapping[str, pb.TurnEvent]
+
 
 def said_in(entries: Sequence[pb.TurnEntry]) -> Iterator[str]:
     """A line for each nudge and each reflection, in their order, and one for what followed those that were told."""
     at = {one.event.event_id: str(one.sequence) for one in entries if one.HasField("event")}
-    tools = _tools(entries)
+    calls = calls_of(entries)
     for entry in entries:
         one = entry.directive
         if one.HasField("nudge"):
@@ -27,8 +31,8 @@ def said_in(entries: Sequence[pb.TurnEntry]) -> Iterator[str]:
             continue
         yield f"{clock_time(one.time)}  {name}{' (kept, not told)' if one.is_shadow else ''}: {told}"
         if is_told:
-            yield f"  what followed: {_next_call(entries, entry.sequence, one, tools)}"
-            if not one.is_shadow and (why := _withdrawn(entries, entry.sequence, one)):
+            yield f"  what followed: {_next_call(entries, entry.sequence, one, calls)}"
+            if not one.is_shadow and (why := _withdrawn(entries, entry.sequence, one, calls)):
                 yield f"  withdrawn {why}: an agent that had not shown it by then does not"
 
 
@@ -56,87 +60,90 @@ def _because(one: pb.TurnDirective, at: dict[str, str]) -> str:
     return f", because of {causes}" if causes else ""
 
 
-def _tools(entries: Sequence[pb.TurnEntry]) -> dict[str, str]:
-    """The tool of each event that is about a call, by the event's id."""
-    found, of_call = dict[str, str](), dict[str, str]()
+def calls_of(entries: Sequence[pb.TurnEntry]) -> dict[str, pb.TurnEvent]:
+    """The call that each event is about, by the event's id: the named one, else its agent's last open one."""
+    found, waiting = dict[str, pb.TurnEvent](), dict[str, pb.TurnEvent]()
     for event in (one.event for one in entries if one.HasField("event")):
         if event.HasField("tool_called"):
-            of_call[event.tool_called.call_id] = event.tool_called.name
-        call_id = _call_id(event)
-        if call_id is not None:
-            found[event.event_id] = of_call.get(call_id, "")
+            waiting[event.tool_called.call_id or event.event_id] = found[event.event_id] = event
+        elif _call_id(event) is not None and (call := taken(waiting, event)):
+            found[event.event_id] = call
     return found
 
 
-def _about(one: pb.TurnDirective, tools: dict[str, str]) -> str:
-    """The tool of the newest call among the causes; empty if none is a call."""
-    return next((tools[cause] for cause in reversed(one.caused_by) if tools.get(cause)), "")
+def taken(waiting: dict[str, pb.TurnEvent], event: pb.TurnEvent) -> pb.TurnEvent | None:
+    """Removes and returns the call that ended: the named one, else its agent's last open one."""
+    last = next((key for key, call in reversed(waiting.items()) if call.agent == event.agent), "")
+    return waiting.pop(_call_id(event) or last, None)
 
 
-def _next_call(entries: Sequence[pb.TurnEntry], after: int, said: pb.TurnDirective, tools: dict[str, str]) -> str:
+def _about(one: pb.TurnDirective, calls: Calls) -> pb.TurnEvent | None:
+    """The newest call among the causes; None if none is a call."""
+    return next((calls[cause] for cause in reversed(one.caused_by) if cause in calls), None)
+
+
+def _next_call(entries: Sequence[pb.TurnEntry], after: int, said: pb.TurnDirective, calls: Calls) -> str:
     """How the next call of the tool went that was spoken of, or the next call of any where no tool is known. The
     console says the same: `console/src/next_call.ts`."""
-    tool = _about(said, tools)
+    about = _about(said, calls)
+    tool = about.tool_called.name if about is not None else ""
     name = f"call of {in_short(tool)}" if tool else "call"
     later = [one for one in entries if one.sequence > after and one.HasField("event")]
     for number, one in enumerate(later):
-        if not one.event.HasField("tool_called") or (tool and tools.get(one.event.event_id) != tool):
+        if not one.event.HasField("tool_called") or (tool and one.event.tool_called.name != tool):
             continue
-        call_id = one.event.tool_called.call_id
-        ends = (other.event for other in later[number + 1 :] if not other.event.HasField("tool_called"))
-        ended = next((event for event in ends if _call_id(event) == call_id), None)
+        ended = _end_of(one.event, (other.event for other in later[number + 1 :]), calls)
         if ended is None:
             return f"the next {name}, at {one.sequence}, has no result on record"
         if has_failed(ended):
             return f"the next {name}, at {one.sequence}, failed"
-        if _repeats(entries, said, one.event.tool_called.arguments, ended.tool_returned.content):
+        if about is not None and _repeats(entries, about, one.event, ended, calls):
             return f"the same call again, at {one.sequence}, with the same answer: not followed"
         return f"the next {name}, at {one.sequence}, worked"
     return f"no {name}"
 
 
-def _withdrawn(entries: Sequence[pb.TurnEntry], after: int, said: pb.TurnDirective) -> str:
+def _withdrawn(entries: Sequence[pb.TurnEntry], after: int, said: pb.TurnDirective, calls: Calls) -> str:
     """Why what was said need not be told any more: the calls that it is about worked, or a later reflection is about
     them too (`thinking/withdrawal.py`). Empty while it holds. The console says the same: `console/src/next_call.ts`."""
-    calls = _failing_calls(entries, said)
-    left = set(calls)
-    for entry in entries if calls else ():
+    failed = {one.event.event_id for one in entries if one.HasField("event") and has_failed(one.event)}
+
+    def failing(one: pb.TurnDirective) -> set[tuple[str, str]]:
+        return {_made(calls[cause]) for cause in one.caused_by if cause in failed and cause in calls}
+
+    left = failing(said)
+    for entry in entries if left else ():
         if entry.sequence <= after:
             continue
-        if entry.HasField("event") and entry.event.HasField("tool_returned") and not has_failed(entry.event):
-            left.discard(_made(entries, entry.event.tool_returned.call_id))
+        event, later = entry.event, entry.directive
+        if event.HasField("tool_returned") and event.event_id not in failed and event.event_id in calls:
+            left.discard(_made(calls[event.event_id]))
             if not left:
                 return f"at {entry.sequence}, when the same call worked"
-        later = entry.directive
         is_later = later.HasField("reflection") and later.reflection.status == common_pb2.RESULT_STATUS_OK
-        if said.HasField("reflection") and is_later and left <= _failing_calls(entries, later):
+        if said.HasField("reflection") and is_later and left <= failing(later):
             return f"at {entry.sequence}, by a later reflection on it"
     return ""
 
 
-def _failing_calls(entries: Sequence[pb.TurnEntry], said: pb.TurnDirective) -> set[tuple[str, str]]:
-    """The calls whose failures caused it: tool and arguments."""
-    causes = [one.event for one in entries if one.event.event_id in said.caused_by and has_failed(one.event)]
-    return {_made(entries, _call_id(event) or "") for event in causes}
+def _made(call: pb.TurnEvent) -> tuple[str, str]:
+    return call.tool_called.name, call.tool_called.arguments
 
 
-def _made(entries: Sequence[pb.TurnEntry], call_id: str) -> tuple[str, str]:
-    made = (one.event.tool_called for one in entries if one.event.HasField("tool_called"))
-    return next(((one.name, one.arguments) for one in made if one.call_id == call_id), ("", ""))
+def _end_of(call: pb.TurnEvent, events: Iterable[pb.TurnEvent], calls: Calls) -> pb.TurnEvent | None:
+    """How a call ended, among these events; None if it did not."""
+    is_its = (one for one in events if one is not call and calls.get(one.event_id) is call)
+    return next(is_its, None)
 
 
-def _repeats(entries: Sequence[pb.TurnEntry], said: pb.TurnDirective, arguments: str, answer: str) -> bool:
-    """Whether a call has the arguments and the answer of the newest call among the causes."""
-    events = [one.event for one in entries if one.HasField("event")]
-    by_id = {event.event_id: event for event in events}
-    about = [call_id for cause in said.caused_by if cause in by_id for call_id in (_call_id(by_id[cause]),)]
-    ids = [call_id for call_id in about if call_id is not None]
-    if not ids:
-        return False
-    of_call = [event for event in events if _call_id(event) == ids[-1]]
-    made = [event.tool_called.arguments for event in of_call if event.HasField("tool_called")]
-    answers = [event.tool_returned.content for event in of_call if event.HasField("tool_returned")]
-    return made[:1] == [arguments] and answers[:1] == [answer]
+def _repeats(
+    entries: Sequence[pb.TurnEntry], before: pb.TurnEvent, call: pb.TurnEvent, ended: pb.TurnEvent, calls: Calls
+) -> bool:
+    """Whether a call has the arguments and the answer of the one before."""
+    events = (one.event for one in entries if one.HasField("event") and one.event.HasField("tool_returned"))
+    answered = _end_of(before, events, calls)
+    is_same = before.tool_called.arguments == call.tool_called.arguments and answered is not None
+    return is_same and answered is not None and answered.tool_returned.content == ended.tool_returned.content
 
 
 def _call_id(event: pb.TurnEvent) -> str | None:

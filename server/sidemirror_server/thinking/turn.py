@@ -70,7 +70,7 @@ _MOST_ERRORS = 20
 _MOST_OPEN_CALLS = 1_000
 # After so many rounds of calls without its result nobody waits for a call. Chosen here: calls that run side by side may
 # be followed by one more as soon as the first has answered, and a result that was never reported costs two failures.
-_ROUNDS = 2
+ROUNDS_WAITED = 2
 # How many tool results a turn keeps for a critique of its response; a reflection shows the last three. Chosen here: at
 # most 2,000 code points each, and 40,000 in total.
 _KEPT_RESULTS = 20
@@ -217,8 +217,8 @@ def _apply_directive(state: TurnState, directive: Directive) -> None:
 
 def _count_told(state: TurnState, directive: Directive) -> None:
     """Counts what the agent is told with a directive that is not kept. A reflection or a critique without a result
-    tells it nothing about its task, and one that comes after its end nothing at all: such is what is delivered after an
-    outage."""
+    tells it nothing about its task. Nothing that is recorded after the turn's end was told, as after an outage; a
+    critique is the exception."""
     if state.standing is not TurnStanding.OPEN and not isinstance(directive.what, Critiqued):
         return
     state.told_lessons |= _lessons_in(directive)
@@ -341,7 +341,7 @@ def _called_on(state: TurnState, agent: str) -> None:
     for call_id, call in state.open_calls.items():
         if call.agent == agent and not call.stale:
             rounds = call.rounds + 1
-            state.open_calls[call_id] = msgspec.structs.replace(call, rounds=rounds, stale=rounds >= _ROUNDS)
+            state.open_calls[call_id] = msgspec.structs.replace(call, rounds=rounds, stale=rounds >= ROUNDS_WAITED)
 
 
 def _tool_called(state: TurnState, sequence: int, event: Event, what: ToolCalled) -> None:

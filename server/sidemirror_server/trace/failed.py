@@ -9,6 +9,7 @@ lines and is no failure.
 
 import ast
 import re
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -72,6 +73,7 @@ def call_failed(text: str, *, is_error: bool, has_worked: bool) -> bool:
     return is_error or (not has_worked and reports_failure(text))
 
 
+@lru_cache(maxsize=1)  # a turn and its calls ask of the same text, one after the other
 def reports_failure(text: str) -> bool:
     """Whether a result that is not marked as an error reports a failure."""
     said = text.strip()
@@ -124,7 +126,7 @@ def _parsed(said: str) -> Any:
         return None
     try:
         return ast.literal_eval(said)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
 
 

@@ -132,6 +132,8 @@ class RecoveryAdvice:
             told = {**whose(turn.scope), "turn_id": state.turn_id, "reason": str(error)}
             _log.log(_level(error), "recovery_not_found", extra=told)
             advice = FoundAdvice(silence=Silence(SilenceReason.STORE_AWAY))
+        if not turn.accepts or turn.lost is not None:
+            return  # what would be issued now is shown to nobody
         # In shadow mode the directive is kept and not sent.
         block = advice.kept if advice.kept.items else advice.block
         if not block.items and state.config.has_shell and not _thinks(turn):

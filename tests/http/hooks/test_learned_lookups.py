@@ -134,7 +134,7 @@ def test_a_person_in_the_folder_is_told_where_its_turns_and_recoveries_are(
 def test_a_failure_that_nothing_has_followed_is_told_of(
     server: SidecarThread, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is learned from with the session's next turn. Seen to fail with "No failure is counted" alone."""
+    """It is learned from with the session's next turn. Seen to fail with "No failure was observed" alone."""
     folder = tmp_path / "shop"
     folder.mkdir()
     player = ClaudeCode(server, "first", folder)

@@ -50,7 +50,7 @@ from sidemirror_server.trace.receipts import Fit, Receipt, ReceiptKind, Receipts
 from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, HEADING, Offers, Telling, arbitrated
 from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted, has_no_room
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable, WrongState
+from sidemirror_server.vocabulary.errors import NotPermitted, StoreFull, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.silence import SilenceReason
@@ -65,6 +65,8 @@ DEFAULT_ITEMS = 5
 _CANDIDATES = 4
 # Contract: Receipt.omitted has at most 20.
 _MOST_OMITTED = 20
+# How long an answer without lessons waits until it is noted. Chosen here: a commit of a disk that is not slow.
+_NOTE_S = 0.1
 
 
 class FailedCall(msgspec.Struct, frozen=True):
@@ -141,7 +143,7 @@ class MemoryContext:
         shown = msgspec.structs.replace(shown, omitted=(*found.omitted, *shown.omitted))
         left_out = (*found.omitted, *block.omitted)[:_MOST_OMITTED] if task.turn_id else ()
         if not block.items:
-            await self._note_nothing(scope, task, receipt_id, found, left_out)
+            await self._note_nothing(scope, task, found, left_out)
             return shown
         receipt = Receipt(
             *(receipt_id, ReceiptKind.MEMORY, self._clock.now_us()),
@@ -157,15 +159,16 @@ class MemoryContext:
         return shown
 
     async def _note_nothing(
-        self, scope: Scope, task: ContextTask, receipt_id: str, found: Fitting, left_out: tuple[Omitted, ...]
+        self, scope: Scope, task: ContextTask, found: Fitting, left_out: tuple[Omitted, ...]
     ) -> None:
-        """Keeps that a turn's agent asked and was given nothing, and why. Its answer does not depend on it."""
+        """Keeps that a turn's agent asked and was given nothing, once for each reason. The answer waits for it for a
+        moment, and does not depend on it."""
         if not task.turn_id:
             return
         silence = SilenceReason.OFF_BY_POLICY if found.is_off else why_none(left_out, knows_any=found.knows_any)
         receipt = Receipt(
-            # The block has none: the same request may find something when it comes again.
-            derived_id(scope, "nothing recalled", receipt_id),
+            # A turn has few of them: those that decide what it is told must be among its first ones.
+            derived_id(scope, "nothing recalled", f"{task.turn_id}\0{silence}"),
             *(ReceiptKind.MEMORY, self._clock.now_us()),
             turn_id=task.turn_id,
             session_id=task.session_id,
@@ -173,8 +176,9 @@ class MemoryContext:
             omitted=left_out,
             silence=silence,
         )
-        with contextlib.suppress(StoreUnavailable, StoreFull, WrongState):
-            await self._receipts.issue(scope, receipt)
+        with contextlib.suppress(StoreUnavailable, StoreFull, WrongState, NotPermitted, TimeoutError):
+            async with asyncio.timeout(_NOTE_S):
+                await self._receipts.issue(scope, receipt)
 
     async def fitting(self, scope: Scope, task: ContextTask, max_items: int, meaning_s: float | None = None) -> Fitting:
         """The lessons that could be shown, here or in a caller's own block; none while a policy turns lessons off.

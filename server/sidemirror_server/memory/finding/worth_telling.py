@@ -1,7 +1,8 @@
 """Whether a lesson that the rules made is about what an agent meets, at a failing call and at a task's start. Pure.
 
 Such a lesson names the tool that failed, which every task of an agent uses, so that the tool alone says nothing of
-whether it fits. Lessons in other words, and those that a person has reviewed, are always told where they apply.
+whether it fits. A lesson that came of one failure is told at another of its kind only where it has words of that one,
+also if a person has reviewed it.
 """
 
 from collections.abc import Iterable

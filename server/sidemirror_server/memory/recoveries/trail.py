@@ -398,12 +398,17 @@ def _stands_in(wanted: str, text: str) -> bool:
     at = text.find(wanted)
     while at >= 0:
         end = at + len(wanted)
-        begins = at == 0 or not (text[at - 1].isalnum() and wanted[0].isalnum())
-        ends = end == len(text) or not (text[end].isalnum() and wanted[-1].isalnum())
+        begins = at == 0 or not (_is_of_word(text[at - 1]) and _is_of_word(wanted[0]))
+        ends = end == len(text) or not (_is_of_word(text[end]) and _is_of_word(wanted[-1]))
         if begins and ends:
             return True
         at = text.find(wanted, at + 1)
     return False
+
+
+def _is_of_word(letter: str) -> bool:
+    """Of a word that blanks divide from the next; scripts such as Chinese do without."""
+    return letter.isascii() and letter.isalnum()
 
 
 def _names(error_text: str, wanted: str, failed: Asked) -> bool:

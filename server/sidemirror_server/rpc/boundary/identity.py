@@ -91,7 +91,7 @@ class Identity:
             if not tenant_id and not project_id and self._serves_own:
                 return own
         else:
-            own = caller.own_scope(own) or own
+            own = self._own_of(caller)
         asked = Scope(tenant_id or own.tenant_id, project_id or own.project_id)
         name = "" if caller is None else caller.name
         if not self._serves.covers(asked):
@@ -105,9 +105,15 @@ class Identity:
             self._refusals.strangers.good(host_of(context.peer()), caller.name, fingerprint, asked)
         return asked
 
+    def _own_of(self, caller: Token) -> Scope:
+        """What empty fields mean. With a token that is good for some projects of one tenant it is that tenant, so that
+        a request may name the project alone."""
+        tenant_id, _ = caller.granted()
+        return caller.own_scope(self.own) or (Scope(tenant_id, self.own.project_id) if tenant_id else self.own)
+
     def reaches(self, caller: Token | None, project_id: str) -> bool:
         """Whether a request of the caller that names this project, and no tenant, is answered."""
-        own = (caller.own_scope(self.own) if caller else None) or self.own
+        own = self._own_of(caller) if caller else self.own
         asked = Scope(own.tenant_id, project_id or own.project_id)
         return self._serves.covers(asked) and (caller is None or caller.covers(asked))
 
