@@ -1,4 +1,5 @@
-"""Records which lessons were shown to whom: one receipt for every context block that is not empty.
+"""Records which lessons were shown to whom: one receipt for every context block that is not empty, and one for each
+reason why a turn's agent asked and was given nothing.
 
 Rooms issue a receipt when they hand out a block. The receipt joins a task's outcome to the lessons that the agent saw.
 It also identifies our own texts when they come back in a trace. Adapters: `storage/*/receipts.py`.

@@ -132,14 +132,14 @@ class RecoveryAdvice:
             told = {**whose(turn.scope), "turn_id": state.turn_id, "reason": str(error)}
             _log.log(_level(error), "recovery_not_found", extra=told)
             advice = FoundAdvice(silence=Silence(SilenceReason.STORE_AWAY))
-        if not turn.accepts or turn.lost is not None:
+        if not _hears(turn):
             return  # what would be issued now is shown to nobody
         # In shadow mode the directive is kept and not sent.
         block = advice.kept if advice.kept.items else advice.block
         if not block.items and state.config.has_shell and not _thinks(turn):
             # Nothing else brings them here: no reflection follows.
             block = await self._lessons_alone(turn, directive_id, event_id) or block
-        if not turn.accepts or turn.lost is not None or not (block.items or advice.silence):
+        if not _hears(turn) or not (block.items or advice.silence):
             return
         what = Advised(block, failed.signature)
         if not block.items:
@@ -168,6 +168,11 @@ class RecoveryAdvice:
     async def _found(self, turn: LiveTurn, failures: tuple[FailedCall, ...]) -> FailureLessons:
         """The lessons about these failures that the turn was not shown."""
         return await self._lessons.for_failures(turn.scope, turn.state, failures, turn.brought)
+
+
+def _hears(turn: LiveTurn) -> bool:
+    """Whether something can still be told in the turn."""
+    return turn.accepts and turn.lost is None
 
 
 def _thinks(turn: LiveTurn) -> bool:

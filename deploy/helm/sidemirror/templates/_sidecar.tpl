@@ -52,7 +52,9 @@ fsGroup: 65532
     - {name: SIDEMIRROR_TENANT_ID, value: {{ $v.tenantId | quote }}}
     - {name: SIDEMIRROR_PROJECT_ID, value: {{ $v.projectId | quote }}}
     {{- $own := ternary "" (printf "%s/*" $v.tenantId) (eq $v.tenantId "default") }}
-    {{- with default $own $v.serves }}
+    {{- $given := list }}
+    {{- range $v.env }}{{ $given = append $given .name }}{{ end }}
+    {{- with ternary "" (default $own $v.serves) (has "SIDEMIRROR_SERVES" $given) }}
     - {name: SIDEMIRROR_SERVES, value: {{ . | quote }}}
     {{- end }}
     {{- if $v.databaseSecret }}

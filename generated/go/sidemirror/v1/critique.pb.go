@@ -78,9 +78,9 @@ func (StatisticsInterval) EnumDescriptor() ([]byte, []int) {
 // Asks whether a response is worth a critique.
 type ShouldCritiqueRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Tool results. At most 100.
 	ToolResults []*ToolResult `protobuf:"bytes,3,rep,name=tool_results,json=toolResults,proto3" json:"tool_results,omitempty"`
@@ -215,9 +215,9 @@ func (x *ShouldCritiqueResponse) GetReasons() []CritiqueReason {
 // Asks for a verdict. Without a turn, `response` or `user_message` is required.
 type CritiqueRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -391,9 +391,9 @@ func (x *CritiqueResponse) GetCritique() *CritiqueResult {
 // Asks for a revision, if one is needed. Without a turn, `response` is required.
 type ReviseRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -915,9 +915,9 @@ func (x *ReviseResult) GetCritiqueId() string {
 // Asks for an evaluation of a recorded turn or of events. Exactly one of the two is required.
 type EvaluateTraceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The recorded turn: 1 to 128 printable characters.
 	TurnId string `protobuf:"bytes,3,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
@@ -1190,9 +1190,9 @@ func (x *TraceCriterion) GetComputed() bool {
 // Asks for a debate. Without a turn, `response` is required.
 type DebateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -1597,9 +1597,9 @@ func (x *DebateVerdict) GetAgreed() bool {
 // Asks for stored critiques.
 type ListCritiquesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Only critiques of this turn: 1 to 128 printable characters; all when empty.
 	TurnId string `protobuf:"bytes,3,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
@@ -1870,9 +1870,9 @@ func (x *KeptCritique) GetRevisedOutcome() TaskOutcome {
 // Asks for figures.
 type GetCritiqueStatisticsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The start; when absent, 30 days before the end, or 2 days before it for hours.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
@@ -2247,9 +2247,9 @@ func (x *CritiqueFigures) GetAgreement() float64 {
 // Reports the outcome of a response.
 type ReportCritiqueOutcomeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.

@@ -462,9 +462,9 @@ func (x *GoalReport) GetTurnId() string {
 // Reports that a goal has ended.
 type ReportGoalRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -649,9 +649,9 @@ func (x *ReportGoalResponse) GetReportState() GoalReportState {
 // Asks for reports.
 type ListGoalReportsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Only reports in this state; all when unspecified.
 	ReportState GoalReportState `protobuf:"varint,3,opt,name=report_state,json=reportState,proto3,enum=sidemirror.v1.GoalReportState" json:"report_state,omitempty"`
@@ -796,9 +796,9 @@ func (x *ListGoalReportsResponse) GetNextPageToken() string {
 // Queues a dead report again.
 type RetryGoalReportRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -916,9 +916,9 @@ func (x *RetryGoalReportResponse) GetReportState() GoalReportState {
 // Asks for a goal's reflections.
 type GetGoalReflectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The goal: 1 to 128 printable characters, required. `recent_goals` is refused.
 	GoalId        string `protobuf:"bytes,3,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
@@ -1026,9 +1026,9 @@ func (x *GetGoalReflectionsResponse) GetReflections() []*GoalReflection {
 // Asks for recent goals.
 type ListRecentGoalsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId     string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1191,9 +1191,9 @@ func (x *RecentGoal) GetReflections() []*GoalReflection {
 // Deletes a goal's reflections.
 type DeleteGoalReflectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -1311,9 +1311,9 @@ func (x *DeleteGoalReflectionsResponse) GetDeletedCount() int32 {
 // Asks for reflections of earlier goals.
 type BuildGoalContextRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write, which issues a receipt, repeatable: 1 to 128 printable characters; chosen by the server when
 	// empty. For 24 hours the same id gets the same answer for the same content, and is refused for other content.
@@ -1449,9 +1449,9 @@ func (x *BuildGoalContextResponse) GetBlock() *ContextBlock {
 // Asks for reflections as they are stored.
 type WatchGoalReflectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Only reflections of this goal: 1 to 128 printable characters; all when empty. `recent_goals` is refused.
 	GoalId string `protobuf:"bytes,3,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`

@@ -1664,9 +1664,9 @@ func (x *Memory) GetAwaitsReview() bool {
 // too, as a label.
 type GenerateReflectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -1906,9 +1906,9 @@ func (x *GenerateReflectionResponse) GetNotStoredReason() string {
 // Asks to store a reflection.
 type StoreReflectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -2092,9 +2092,9 @@ func (x *StoreReflectionResponse) GetQuarantineReason() string {
 // Asks for a memory.
 type GetReflectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The memory's id: 1 to 128 printable characters, required.
 	ReflectionId  string `protobuf:"bytes,3,opt,name=reflection_id,json=reflectionId,proto3" json:"reflection_id,omitempty"`
@@ -2202,9 +2202,9 @@ func (x *GetReflectionResponse) GetMemory() *Memory {
 // Asks for memories.
 type ListReflectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Only memories of this kind.
 	Kind MemoryKind `protobuf:"varint,3,opt,name=kind,proto3,enum=sidemirror.v1.MemoryKind" json:"kind,omitempty"`
@@ -2348,9 +2348,9 @@ func (x *ListReflectionsResponse) GetNextPageToken() string {
 // Asks to change a memory.
 type UpdateReflectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -2624,9 +2624,9 @@ func (x *UpdateReflectionResponse) GetMemory() *Memory {
 // Asks to delete a memory.
 type DeleteReflectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -2735,9 +2735,9 @@ func (*DeleteReflectionResponse) Descriptor() ([]byte, []int) {
 // Asks for the versions of a memory.
 type ListReflectionVersionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The memory's id: 1 to 128 printable characters, required.
 	ReflectionId string `protobuf:"bytes,3,opt,name=reflection_id,json=reflectionId,proto3" json:"reflection_id,omitempty"`
@@ -2872,9 +2872,9 @@ func (x *ListReflectionVersionsResponse) GetNextPageToken() string {
 // Asks to activate (ACTIVE), retire (RETIRED) or quarantine (QUARANTINED) a memory.
 type ReviewReflectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -3010,9 +3010,9 @@ func (x *ReviewReflectionResponse) GetMemory() *Memory {
 // Asks for memories that fit.
 type QueryReflectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The text to search for. At most 256 KiB. Without it, all memories that pass the filter are ranked by importance and
 	// age.
@@ -3467,9 +3467,9 @@ func (x *QueryMiss) GetReason() string {
 // Asks for the lessons that fit a task.
 type BuildMemoryContextRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -3666,9 +3666,9 @@ func (x *BuildMemoryContextResponse) GetBlock() *ContextBlock {
 // Reports the outcome of a task.
 type ReportOutcomeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -3916,9 +3916,9 @@ func (*ReportOutcomeResponse) Descriptor() ([]byte, []int) {
 // Asks whether lessons help.
 type GetLessonStatisticsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The lessons; empty means all lessons with evidence. At most 100. Each has at most 128 characters.
 	ReflectionIds []string `protobuf:"bytes,3,rep,name=reflection_ids,json=reflectionIds,proto3" json:"reflection_ids,omitempty"`
@@ -4383,9 +4383,9 @@ func (x *LiftInterval) GetHigh() float64 {
 // Asks for an export of the project.
 type ExportReflectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId     string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4485,10 +4485,10 @@ func (x *ExportReflectionsResponse) GetLines() []string {
 // A part of an import.
 type ImportReflectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that will own the data: 1 to 128 printable characters; empty means the sidecar's configured tenant. Set
+	// The tenant that will own the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's. Set
 	// by the first message; later ones repeat it or leave it empty.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project. Set by the first
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's. Set by the first
 	// message; later ones repeat it or leave it empty.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Lines of an export. At most 1,000. Empty lines are counted but ignored.
@@ -4688,9 +4688,9 @@ func (x *RefusedLine) GetReason() string {
 // Asks for clusters of memories.
 type ListClustersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Only clusters of this kind. They then include memories that would otherwise be in clusters of another kind.
 	Kind ClusterKind `protobuf:"varint,3,opt,name=kind,proto3,enum=sidemirror.v1.ClusterKind" json:"kind,omitempty"`
@@ -5053,9 +5053,9 @@ func (x *MemoryLink) GetCreateTime() *timestamppb.Timestamp {
 // Asks to link memories.
 type LinkReflectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -5182,9 +5182,9 @@ func (x *LinkReflectionsResponse) GetChangedCount() int32 {
 // Asks for a part of the graph.
 type ExploreGraphRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The start nodes; at least one. At most 20.
 	Start []*GraphPoint `protobuf:"bytes,3,rep,name=start,proto3" json:"start,omitempty"`
@@ -5402,9 +5402,9 @@ func (x *GraphNode) GetMemory() *Memory {
 // Asks for a dream.
 type DreamRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -5901,9 +5901,9 @@ func (x *DreamtLesson) GetIsNew() bool {
 // Asks for the log of dreams.
 type ListDreamsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
@@ -6029,9 +6029,9 @@ func (x *ListDreamsResponse) GetNextPageToken() string {
 // Asks for the log of prunings.
 type ListPruningsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// How many to return: 50 when 0, at most 1,000.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
@@ -6241,9 +6241,9 @@ func (x *Pruning) GetImportanceBelow() float64 {
 // Asks what repaired a failure like this one before.
 type FindRecoveriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -6429,9 +6429,9 @@ func (x *FindRecoveriesResponse) GetBlock() *ContextBlock {
 // Asks for receipts.
 type ListReceiptsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Only receipts that show or hold back this lesson: the id of a memory, a goal's reflection or a recovery; empty means
 	// all. 1 to 128 printable characters. Cannot be combined with `turn_id`.
@@ -6591,10 +6591,10 @@ func (x *ListReceiptsResponse) GetNextPageToken() string {
 	return ""
 }
 
-// What one block showed and held back, and how its task ended.
+// What one block showed and held back, and how its task ended; or that an agent asked and was given nothing (`silence`).
 type Receipt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The receipt's id, as in the block.
+	// The receipt's id, as in the block; of one without a block, the server's own.
 	ReceiptId string `protobuf:"bytes,1,opt,name=receipt_id,json=receiptId,proto3" json:"receipt_id,omitempty"`
 	// When the block was made.
 	Time *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=time,proto3" json:"time,omitempty"`
@@ -6862,9 +6862,9 @@ func (x *ReceiptItem) GetHeldBackReason() HeldBackReason {
 // Asks for what followed recognised failures.
 type ListRecoveriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Only this signature. At most 256 characters.
 	Signature string `protobuf:"bytes,3,opt,name=signature,proto3" json:"signature,omitempty"`

@@ -254,9 +254,9 @@ func (AdviceKind) EnumDescriptor() ([]byte, []int) {
 // Asks for facts about the server.
 type GetServerInfoRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Whether the answer should have `advice_changes`.
 	WithAdviceChanges bool `protobuf:"varint,3,opt,name=with_advice_changes,json=withAdviceChanges,proto3" json:"with_advice_changes,omitempty"`
@@ -378,7 +378,8 @@ type GetServerInfoResponse struct {
 	// What somebody should look at, by what this answer tells: the same as `sidemirror doctor` says of a running sidecar,
 	// but for the difference between two machines' clocks. Empty unless asked for, and when there is nothing.
 	Findings []*Finding `protobuf:"bytes,23,rep,name=findings,proto3" json:"findings,omitempty"`
-	// The models that fail now, by purpose: those whose last question failed, in the order in which they were first asked.
+	// The models that fail now, by purpose: those whose last question failed, of the questions that the token is good for, in
+	// the order in which they were first asked.
 	// Kept in memory: empty after a start.
 	ModelOutages []*ModelOutage `protobuf:"bytes,24,rep,name=model_outages,json=modelOutages,proto3" json:"model_outages,omitempty"`
 	// How many memories of the requested project are in quarantine, 1,000 at most. 0 unless asked for, and while the store
@@ -2356,9 +2357,9 @@ func (x *StoredPolicy) GetSetTime() *timestamppb.Timestamp {
 // Asks for the policy of a scope.
 type GetPolicyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId     string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2503,9 +2504,9 @@ func (x *GetPolicyResponse) GetTenantHidden() bool {
 // Replaces a policy.
 type SetPolicyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -2652,9 +2653,9 @@ func (x *SetPolicyResponse) GetStored() *StoredPolicy {
 // Asks to erase one turn, session or subject.
 type EraseRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -2844,9 +2845,9 @@ func (x *EraseResponse) GetEraseTime() *timestamppb.Timestamp {
 // Asks for the tombstones of a project.
 type ListTombstonesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// How many to return: 0 means 50, and more than 1,000 means 1,000.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`

@@ -326,13 +326,13 @@ func (Pattern) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{4}
 }
 
-// Why a turn was told nothing, at its start or at a failing call.
+// Why a turn was told nothing: at its start, at a failing call, or where its agent asked.
 type SilenceReason int32
 
 const (
 	// Not set: something was told, or the record is older than this field.
 	SilenceReason_SILENCE_REASON_UNSPECIFIED SilenceReason = 0
-	// Nothing is known. At a start: the project has no lesson. At a failing call: nothing was tried after such a failure
+	// Nothing is known. At a start, or where its agent asked: the project has no lesson. At a failing call: nothing was tried after such a failure
 	// before, and the starter pack has nothing for it.
 	SilenceReason_SILENCE_REASON_NOTHING_KNOWN SilenceReason = 1
 	// What was tried after such failures does not pass the gates yet.
@@ -3915,9 +3915,9 @@ func (x *TurnResume) GetAfterSequence() uint64 {
 // Creates a session.
 type CreateSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -4054,9 +4054,9 @@ func (x *CreateSessionResponse) GetSession() *Session {
 // Asks for a session.
 type GetSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The session: 1 to 128 printable characters.
 	SessionId     string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
@@ -4164,9 +4164,9 @@ func (x *GetSessionResponse) GetSession() *Session {
 // Changes a session's configuration.
 type UpdateSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -4302,9 +4302,9 @@ func (x *UpdateSessionResponse) GetSession() *Session {
 // Asks for all sessions.
 type ListSessionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// How many to return: 0 means 50, and more than 1,000 means 1,000.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
@@ -4430,9 +4430,9 @@ func (x *ListSessionsResponse) GetNextPageToken() string {
 // Deletes a session.
 type DeleteSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -4541,9 +4541,9 @@ func (*DeleteSessionResponse) Descriptor() ([]byte, []int) {
 // Asks for the prompt of a thinking level.
 type GetThinkingPromptRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The agent's own system prompt. At most 256 KiB.
 	BasePrompt string `protobuf:"bytes,3,opt,name=base_prompt,json=basePrompt,proto3" json:"base_prompt,omitempty"`
@@ -4723,9 +4723,9 @@ func (x *GetThinkingPromptResponse) GetAppliedLevel() ThinkLevel {
 // Events of a turn, in their order.
 type RunTurnRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The id of this batch of events: 1 to 128 printable characters; may be empty. Events without an id get one derived
 	// from it and the batch's content. So a batch that is sent twice is recorded once, and a different batch with the
@@ -4853,9 +4853,9 @@ func (x *RunTurnResponse) GetDirectives() []*TurnDirective {
 // Starts a turn.
 type StartTurnRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -5100,9 +5100,9 @@ func (x *StartTurnResponse) GetPlan() *TurnPlan {
 // Reports events of a turn.
 type ReportEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -5280,9 +5280,9 @@ func (x *ReportEventsResponse) GetTurnId() string {
 // Ends a turn.
 type FinishTurnRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
@@ -5437,9 +5437,9 @@ func (x *FinishTurnResponse) GetTurnId() string {
 // Asks for a turn.
 type GetTurnRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The turn: 1 to 128 printable characters.
 	TurnId string `protobuf:"bytes,3,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
@@ -5824,9 +5824,9 @@ func (x *TurnCritique) GetAnswerChange() AnswerChange {
 // Asks for the record of turns as it grows.
 type WatchTurnsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Only this session; empty means all. 1 to 128 printable characters.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
@@ -5974,9 +5974,9 @@ func (x *WatchTurnsResponse) GetEntry() *TurnEntry {
 // Asks for turns.
 type ListTurnsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Only turns of this session; empty means all. 1 to 128 printable characters.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
@@ -6148,9 +6148,9 @@ func (x *ListTurnsResponse) GetNextPageToken() string {
 // Asks whether it is time to reflect.
 type ShouldReflectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The turn or session to decide for. Required.
 	//
@@ -6326,9 +6326,9 @@ func (x *ShouldReflectResponse) GetBudgetLeft() *BudgetLeft {
 // Asks for one reflection, on a turn or on what the call brings.
 type ReflectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content. Without a turn it has no effect.
@@ -6492,9 +6492,9 @@ func (x *ReflectResponse) GetBudgetLeft() *BudgetLeft {
 // Asks for the prompt of a reflection.
 type GetReflectionPromptRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The turn: 1 to 128 printable characters.
 	TurnId string `protobuf:"bytes,3,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`

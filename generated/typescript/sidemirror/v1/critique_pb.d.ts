@@ -20,14 +20,14 @@ export declare const file_sidemirror_v1_critique: GenFile;
  */
 export declare type ShouldCritiqueRequest = Message<"sidemirror.v1.ShouldCritiqueRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -95,14 +95,14 @@ export declare const ShouldCritiqueResponseSchema: GenMessage<ShouldCritiqueResp
  */
 export declare type CritiqueRequest = Message<"sidemirror.v1.CritiqueRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -201,14 +201,14 @@ export declare const CritiqueResponseSchema: GenMessage<CritiqueResponse>;
  */
 export declare type ReviseRequest = Message<"sidemirror.v1.ReviseRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -488,14 +488,14 @@ export declare const ReviseResultSchema: GenMessage<ReviseResult>;
  */
 export declare type EvaluateTraceRequest = Message<"sidemirror.v1.EvaluateTraceRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -639,14 +639,14 @@ export declare const TraceCriterionSchema: GenMessage<TraceCriterion>;
  */
 export declare type DebateRequest = Message<"sidemirror.v1.DebateRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -877,14 +877,14 @@ export declare const DebateVerdictSchema: GenMessage<DebateVerdict>;
  */
 export declare type ListCritiquesRequest = Message<"sidemirror.v1.ListCritiquesRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -1042,14 +1042,14 @@ export declare const KeptCritiqueSchema: GenMessage<KeptCritique>;
  */
 export declare type GetCritiqueStatisticsRequest = Message<"sidemirror.v1.GetCritiqueStatisticsRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -1273,14 +1273,14 @@ export declare const CritiqueFiguresSchema: GenMessage<CritiqueFigures>;
  */
 export declare type ReportCritiqueOutcomeRequest = Message<"sidemirror.v1.ReportCritiqueOutcomeRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */

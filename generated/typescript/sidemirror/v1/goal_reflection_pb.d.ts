@@ -221,14 +221,14 @@ export declare const GoalReportSchema: GenMessage<GoalReport>;
  */
 export declare type ReportGoalRequest = Message<"sidemirror.v1.ReportGoalRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -336,14 +336,14 @@ export declare const ReportGoalResponseSchema: GenMessage<ReportGoalResponse>;
  */
 export declare type ListGoalReportsRequest = Message<"sidemirror.v1.ListGoalReportsRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -419,14 +419,14 @@ export declare const ListGoalReportsResponseSchema: GenMessage<ListGoalReportsRe
  */
 export declare type RetryGoalReportRequest = Message<"sidemirror.v1.RetryGoalReportRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -481,14 +481,14 @@ export declare const RetryGoalReportResponseSchema: GenMessage<RetryGoalReportRe
  */
 export declare type GetGoalReflectionsRequest = Message<"sidemirror.v1.GetGoalReflectionsRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -535,14 +535,14 @@ export declare const GetGoalReflectionsResponseSchema: GenMessage<GetGoalReflect
  */
 export declare type ListRecentGoalsRequest = Message<"sidemirror.v1.ListRecentGoalsRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -616,14 +616,14 @@ export declare const RecentGoalSchema: GenMessage<RecentGoal>;
  */
 export declare type DeleteGoalReflectionsRequest = Message<"sidemirror.v1.DeleteGoalReflectionsRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -678,14 +678,14 @@ export declare const DeleteGoalReflectionsResponseSchema: GenMessage<DeleteGoalR
  */
 export declare type BuildGoalContextRequest = Message<"sidemirror.v1.BuildGoalContextRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -754,14 +754,14 @@ export declare const BuildGoalContextResponseSchema: GenMessage<BuildGoalContext
  */
 export declare type WatchGoalReflectionsRequest = Message<"sidemirror.v1.WatchGoalReflectionsRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */

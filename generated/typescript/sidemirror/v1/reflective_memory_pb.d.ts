@@ -522,14 +522,14 @@ export declare const MemorySchema: GenMessage<Memory>;
  */
 export declare type GenerateReflectionRequest = Message<"sidemirror.v1.GenerateReflectionRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -680,14 +680,14 @@ export declare const GenerateReflectionResponseSchema: GenMessage<GenerateReflec
  */
 export declare type StoreReflectionRequest = Message<"sidemirror.v1.StoreReflectionRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -794,14 +794,14 @@ export declare const StoreReflectionResponseSchema: GenMessage<StoreReflectionRe
  */
 export declare type GetReflectionRequest = Message<"sidemirror.v1.GetReflectionRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -848,14 +848,14 @@ export declare const GetReflectionResponseSchema: GenMessage<GetReflectionRespon
  */
 export declare type ListReflectionsRequest = Message<"sidemirror.v1.ListReflectionsRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -930,14 +930,14 @@ export declare const ListReflectionsResponseSchema: GenMessage<ListReflectionsRe
  */
 export declare type UpdateReflectionRequest = Message<"sidemirror.v1.UpdateReflectionRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -1098,14 +1098,14 @@ export declare const UpdateReflectionResponseSchema: GenMessage<UpdateReflection
  */
 export declare type DeleteReflectionRequest = Message<"sidemirror.v1.DeleteReflectionRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -1154,14 +1154,14 @@ export declare const DeleteReflectionResponseSchema: GenMessage<DeleteReflection
  */
 export declare type ListReflectionVersionsRequest = Message<"sidemirror.v1.ListReflectionVersionsRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -1229,14 +1229,14 @@ export declare const ListReflectionVersionsResponseSchema: GenMessage<ListReflec
  */
 export declare type ReviewReflectionRequest = Message<"sidemirror.v1.ReviewReflectionRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -1305,14 +1305,14 @@ export declare const ReviewReflectionResponseSchema: GenMessage<ReviewReflection
  */
 export declare type QueryReflectionsRequest = Message<"sidemirror.v1.QueryReflectionsRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -1566,14 +1566,14 @@ export declare const QueryMissSchema: GenMessage<QueryMiss>;
  */
 export declare type BuildMemoryContextRequest = Message<"sidemirror.v1.BuildMemoryContextRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -1691,14 +1691,14 @@ export declare const BuildMemoryContextResponseSchema: GenMessage<BuildMemoryCon
  */
 export declare type ReportOutcomeRequest = Message<"sidemirror.v1.ReportOutcomeRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -1824,14 +1824,14 @@ export declare const ReportOutcomeResponseSchema: GenMessage<ReportOutcomeRespon
  */
 export declare type GetLessonStatisticsRequest = Message<"sidemirror.v1.GetLessonStatisticsRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -2109,14 +2109,14 @@ export declare const LiftIntervalSchema: GenMessage<LiftInterval>;
  */
 export declare type ExportReflectionsRequest = Message<"sidemirror.v1.ExportReflectionsRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -2157,7 +2157,7 @@ export declare const ExportReflectionsResponseSchema: GenMessage<ExportReflectio
  */
 export declare type ImportReflectionsRequest = Message<"sidemirror.v1.ImportReflectionsRequest"> & {
   /**
-   * The tenant that will own the data: 1 to 128 printable characters; empty means the sidecar's configured tenant. Set
+   * The tenant that will own the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's. Set
    * by the first message; later ones repeat it or leave it empty.
    *
    * @generated from field: string tenant_id = 1;
@@ -2165,7 +2165,7 @@ export declare type ImportReflectionsRequest = Message<"sidemirror.v1.ImportRefl
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project. Set by the first
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's. Set by the first
    * message; later ones repeat it or leave it empty.
    *
    * @generated from field: string project_id = 2;
@@ -2268,14 +2268,14 @@ export declare const RefusedLineSchema: GenMessage<RefusedLine>;
  */
 export declare type ListClustersRequest = Message<"sidemirror.v1.ListClustersRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -2473,14 +2473,14 @@ export declare const MemoryLinkSchema: GenMessage<MemoryLink>;
  */
 export declare type LinkReflectionsRequest = Message<"sidemirror.v1.LinkReflectionsRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -2542,14 +2542,14 @@ export declare const LinkReflectionsResponseSchema: GenMessage<LinkReflectionsRe
  */
 export declare type ExploreGraphRequest = Message<"sidemirror.v1.ExploreGraphRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -2666,14 +2666,14 @@ export declare const GraphNodeSchema: GenMessage<GraphNode>;
  */
 export declare type DreamRequest = Message<"sidemirror.v1.DreamRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -2960,14 +2960,14 @@ export declare const DreamtLessonSchema: GenMessage<DreamtLesson>;
  */
 export declare type ListDreamsRequest = Message<"sidemirror.v1.ListDreamsRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -3028,14 +3028,14 @@ export declare const ListDreamsResponseSchema: GenMessage<ListDreamsResponse>;
  */
 export declare type ListPruningsRequest = Message<"sidemirror.v1.ListPruningsRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -3146,14 +3146,14 @@ export declare const PruningSchema: GenMessage<Pruning>;
  */
 export declare type FindRecoveriesRequest = Message<"sidemirror.v1.FindRecoveriesRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -3262,14 +3262,14 @@ export declare const FindRecoveriesResponseSchema: GenMessage<FindRecoveriesResp
  */
 export declare type ListReceiptsRequest = Message<"sidemirror.v1.ListReceiptsRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -3353,13 +3353,13 @@ export declare type ListReceiptsResponse = Message<"sidemirror.v1.ListReceiptsRe
 export declare const ListReceiptsResponseSchema: GenMessage<ListReceiptsResponse>;
 
 /**
- * What one block showed and held back, and how its task ended.
+ * What one block showed and held back, and how its task ended; or that an agent asked and was given nothing (`silence`).
  *
  * @generated from message sidemirror.v1.Receipt
  */
 export declare type Receipt = Message<"sidemirror.v1.Receipt"> & {
   /**
-   * The receipt's id, as in the block.
+   * The receipt's id, as in the block; of one without a block, the server's own.
    *
    * @generated from field: string receipt_id = 1;
    */
@@ -3537,14 +3537,14 @@ export declare const ReceiptItemSchema: GenMessage<ReceiptItem>;
  */
 export declare type ListRecoveriesRequest = Message<"sidemirror.v1.ListRecoveriesRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */

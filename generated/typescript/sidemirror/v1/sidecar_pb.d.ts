@@ -19,14 +19,14 @@ export declare const file_sidemirror_v1_sidecar: GenFile;
  */
 export declare type GetServerInfoRequest = Message<"sidemirror.v1.GetServerInfoRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -216,7 +216,8 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
   findings: Finding[];
 
   /**
-   * The models that fail now, by purpose: those whose last question failed, in the order in which they were first asked.
+   * The models that fail now, by purpose: those whose last question failed, of the questions that the token is good for, in
+   * the order in which they were first asked.
    * Kept in memory: empty after a start.
    *
    * @generated from field: repeated sidemirror.v1.ModelOutage model_outages = 24;
@@ -1333,14 +1334,14 @@ export declare const StoredPolicySchema: GenMessage<StoredPolicy>;
  */
 export declare type GetPolicyRequest = Message<"sidemirror.v1.GetPolicyRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -1416,14 +1417,14 @@ export declare const GetPolicyResponseSchema: GenMessage<GetPolicyResponse>;
  */
 export declare type SetPolicyRequest = Message<"sidemirror.v1.SetPolicyRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -1501,14 +1502,14 @@ export declare const SetPolicyResponseSchema: GenMessage<SetPolicyResponse>;
  */
 export declare type EraseRequest = Message<"sidemirror.v1.EraseRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -1599,14 +1600,14 @@ export declare const EraseResponseSchema: GenMessage<EraseResponse>;
  */
 export declare type ListTombstonesRequest = Message<"sidemirror.v1.ListTombstonesRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */

@@ -1890,14 +1890,14 @@ export declare const TurnResumeSchema: GenMessage<TurnResume>;
  */
 export declare type CreateSessionRequest = Message<"sidemirror.v1.CreateSessionRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -1967,14 +1967,14 @@ export declare const CreateSessionResponseSchema: GenMessage<CreateSessionRespon
  */
 export declare type GetSessionRequest = Message<"sidemirror.v1.GetSessionRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -2021,14 +2021,14 @@ export declare const GetSessionResponseSchema: GenMessage<GetSessionResponse>;
  */
 export declare type UpdateSessionRequest = Message<"sidemirror.v1.UpdateSessionRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -2097,14 +2097,14 @@ export declare const UpdateSessionResponseSchema: GenMessage<UpdateSessionRespon
  */
 export declare type ListSessionsRequest = Message<"sidemirror.v1.ListSessionsRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -2165,14 +2165,14 @@ export declare const ListSessionsResponseSchema: GenMessage<ListSessionsResponse
  */
 export declare type DeleteSessionRequest = Message<"sidemirror.v1.DeleteSessionRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -2221,14 +2221,14 @@ export declare const DeleteSessionResponseSchema: GenMessage<DeleteSessionRespon
  */
 export declare type GetThinkingPromptRequest = Message<"sidemirror.v1.GetThinkingPromptRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -2331,14 +2331,14 @@ export declare const GetThinkingPromptResponseSchema: GenMessage<GetThinkingProm
  */
 export declare type RunTurnRequest = Message<"sidemirror.v1.RunTurnRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -2401,14 +2401,14 @@ export declare const RunTurnResponseSchema: GenMessage<RunTurnResponse>;
  */
 export declare type StartTurnRequest = Message<"sidemirror.v1.StartTurnRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -2562,14 +2562,14 @@ export declare const StartTurnResponseSchema: GenMessage<StartTurnResponse>;
  */
 export declare type ReportEventsRequest = Message<"sidemirror.v1.ReportEventsRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -2672,14 +2672,14 @@ export declare const ReportEventsResponseSchema: GenMessage<ReportEventsResponse
  */
 export declare type FinishTurnRequest = Message<"sidemirror.v1.FinishTurnRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -2763,14 +2763,14 @@ export declare const FinishTurnResponseSchema: GenMessage<FinishTurnResponse>;
  */
 export declare type GetTurnRequest = Message<"sidemirror.v1.GetTurnRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -3002,14 +3002,14 @@ export declare const TurnCritiqueSchema: GenMessage<TurnCritique>;
  */
 export declare type WatchTurnsRequest = Message<"sidemirror.v1.WatchTurnsRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -3088,14 +3088,14 @@ export declare const WatchTurnsResponseSchema: GenMessage<WatchTurnsResponse>;
  */
 export declare type ListTurnsRequest = Message<"sidemirror.v1.ListTurnsRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -3192,14 +3192,14 @@ export declare const ListTurnsResponseSchema: GenMessage<ListTurnsResponse>;
  */
 export declare type ShouldReflectRequest = Message<"sidemirror.v1.ShouldReflectRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -3283,14 +3283,14 @@ export declare const ShouldReflectResponseSchema: GenMessage<ShouldReflectRespon
  */
 export declare type ReflectRequest = Message<"sidemirror.v1.ReflectRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -3381,14 +3381,14 @@ export declare const ReflectResponseSchema: GenMessage<ReflectResponse>;
  */
 export declare type GetReflectionPromptRequest = Message<"sidemirror.v1.GetReflectionPromptRequest"> & {
   /**
-   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
    *
    * @generated from field: string project_id = 2;
    */
@@ -3678,7 +3678,7 @@ export enum Pattern {
 export declare const PatternSchema: GenEnum<Pattern>;
 
 /**
- * Why a turn was told nothing, at its start or at a failing call.
+ * Why a turn was told nothing: at its start, at a failing call, or where its agent asked.
  *
  * @generated from enum sidemirror.v1.SilenceReason
  */
@@ -3691,7 +3691,7 @@ export enum SilenceReason {
   UNSPECIFIED = 0,
 
   /**
-   * Nothing is known. At a start: the project has no lesson. At a failing call: nothing was tried after such a failure
+   * Nothing is known. At a start, or where its agent asked: the project has no lesson. At a failing call: nothing was tried after such a failure
    * before, and the starter pack has nothing for it.
    *
    * @generated from enum value: SILENCE_REASON_NOTHING_KNOWN = 1;

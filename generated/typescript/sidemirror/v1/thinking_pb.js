@@ -565,7 +565,7 @@ export const SilenceReasonSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_thinking, 5);
 
 /**
- * Why a turn was told nothing, at its start or at a failing call.
+ * Why a turn was told nothing: at its start, at a failing call, or where its agent asked.
  *
  * @generated from enum sidemirror.v1.SilenceReason
  */
