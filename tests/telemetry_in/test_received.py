@@ -42,7 +42,8 @@ def test_seven_set_ups_in_pieces_and_twice_in_any_order(tmp_path: Path) -> None:
     sent = [span for name in EXPECTED for span in raw_messages(name)]
     sent += order.sample(sent, len(sent) // 2)
     order.shuffle(sent)
-    with takes_spans(tmp_path) as server:
+    # Longer than a busy machine takes between two of the pieces.
+    with takes_spans(tmp_path, telemetry__settle_s="2") as server:
         for start in range(0, len(sent), 9):
             assert export(server.address, request_of(sent[start : start + 9])) == ExportTraceServiceResponse()
         turns = by_name(recorded(server.address, ended=len(EXPECTED)))

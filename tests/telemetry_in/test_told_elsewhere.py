@@ -88,7 +88,7 @@ async def test_a_reviewed_look_up_is_told_at_a_hook_and_by_mcp(server: SidecarTh
 
 UNKNOWN = (
     MadeCall("deploy", '{"region": "nowhere"}', "ValueError: unknown region: nowhere", failed=True),
-    MadeCall("deploy", '{"region": "west"}', "deployed"),
+    MadeCall("deploy", '{"region": "west"}', "ValueError: unknown region: west", failed=True),
 )
 
 

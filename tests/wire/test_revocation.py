@@ -256,7 +256,7 @@ def informed(tmp_path: Path) -> Iterator[SidecarServiceStub]:
     ("token", "levels", "own"),
     [
         (EVERYWHERE, {"TOTAL", "PURPOSE", "TENANT", "PROJECT"}, ("house", "kitchen")),
-        (ACME, {"TENANT", "PROJECT"}, ("", "")),
+        (ACME, {"TENANT", "PROJECT"}, ("acme", "kitchen")),
         (INTRUDER, {"PROJECT"}, ("acme", "shop")),
     ],
     ids=["everybody's", "a tenant's", "a project's"],
