@@ -99,7 +99,7 @@ export function HeldAbout(props: { directive: TurnDirective; signature: string; 
   if (fits.length === 0) return null;
   return (
     <p class="why">
-      not told, since {fits.length === 1 ? "it is" : "they are"} in quarantine:{" "}
+      in quarantine, for this tool or failure:{" "}
       {fits.slice(0, MOST_TOLD).map((one, index) => (
         <span key={one.id}>
           {index > 0 && ", "}

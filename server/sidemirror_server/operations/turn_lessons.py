@@ -52,7 +52,7 @@ def held_about(newest: NewestLessons, tool: str, signature: str, at_us: int) -> 
         and ((signature and one.error_signature == signature) or tool in one.applies_when.tools)
     ]
     for one in fits[:_MOST_TOLD]:
-        yield f"  not told, since it is in quarantine: {_named(one)} ({_to_release(one, newest.scope)}"
+        yield f"  in quarantine, for this tool or failure: {_named(one)} ({_to_release(one, newest.scope)}"
     if len(fits) > _MOST_TOLD:
         lists = f"`sidemirror memory search --state quarantined{scope_option(newest.scope)}`"
         yield f"  and {len(fits) - _MOST_TOLD} more in quarantine; {lists}"

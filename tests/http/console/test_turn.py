@@ -138,7 +138,7 @@ def test_a_failing_call_names_what_is_in_quarantine(browser: Browser, server: Si
         "ListReflections": memory_pb.ListReflectionsResponse(memories=lessons),
     }
     page = answered(browser, server, "/turns/t", answers)
-    shows(page, "not told, since it is in quarantine: Ask for the postcode. (steering: asks to send something)")
+    shows(page, "in quarantine, for this tool or failure: Ask for the postcode. (steering: asks to send something)")
     assert page.value("document.querySelector('.entry a[href*=\"lessons/l\"]').innerText") == "Ask for the postcode."
     assert "Look twice" not in page.value("document.querySelector('main').innerText")
 
