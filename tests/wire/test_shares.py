@@ -12,6 +12,7 @@ import pytest
 
 from sidemirror.v1 import sidecar_pb2
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1.common_pb2 import Message
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.rpc.boundary.access import Grant, Token
@@ -149,6 +150,64 @@ async def test_a_message_for_which_there_is_no_room_is_refused(tmp_path: Path) -
         for stream in streams:
             stream.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def test_streams_begin_one_after_the_other_where_they_begin_with_much(tmp_path: Path) -> None:
+    """Eight turns that begin with a MB each, one of which may wait in memory: the others are not read from meanwhile, and
+    nothing is refused. Seen to fail when all streams are read from at once."""
+    given = settings(tmp_path, agent_bytes_per_second=4_000_000, agent_waiting_bytes=1_000_000)
+    start = pb.TurnEvent(turn_started=pb.TurnStarted(task="much"))
+    start.turn_started.messages.extend([Message(role="MESSAGE_ROLE_USER", content="x" * 250_000)] * 4)
+    async with running(tmp_path, **given) as served, grpc.aio.insecure_channel(served.address) as channel:
+        stub = ThinkingServiceStub(channel)
+
+        async def begins() -> bool:
+            stream = stub.RunTurn(metadata=bearer(ACME))
+            await stream.write(pb.RunTurnRequest(tenant_id="acme", events=[start]))
+            answered = isinstance(await stream.read(), pb.RunTurnResponse)
+            stream.cancel()
+            return answered
+
+        began_s = time.monotonic()
+        assert all(await asyncio.gather(*[begins() for _ in range(8)]))
+        took_s = time.monotonic() - began_s
+    # The first four use up what is there at once.
+    assert took_s > 0.7
+
+
+async def test_streams_on_which_nothing_comes_hold_up_no_other(tmp_path: Path) -> None:
+    """Ten of them, opened before another one begins. Seen to fail when a stream is read from alone until a message
+    comes."""
+    given = settings(tmp_path, agent_bytes_per_second=2**20)
+    async with running(tmp_path, **given) as served, grpc.aio.insecure_channel(served.address) as channel:
+        stub = ThinkingServiceStub(channel)
+        silent = [stub.RunTurn(metadata=bearer(ACME)) for _ in range(10)]
+        await asyncio.sleep(0.1)
+        stream = stub.RunTurn(metadata=bearer(ACME), timeout=10)
+        await stream.write(pb.RunTurnRequest(tenant_id="acme", events=[started()]))
+        assert isinstance(await stream.read(), pb.RunTurnResponse)
+        for one in (*silent, stream):
+            one.cancel()
+
+
+async def test_who_waits_to_be_read_from_alone_counts_as_waiting() -> None:
+    """And whoever gives up lets the next one go on. Seen to fail when a cancelled wait keeps its place."""
+    account = traffic()
+    share = Shares(AgentLimits(agent_bytes_per_second=1_000_000), SystemClock(), account).of(TOKEN)
+    assert share is not None
+    release = await share.read_alone("S/M")
+    assert account.told().held_back == ()
+    await share.pace(1_200_000, "S/M")
+    release()
+    release()  # as the timer may do too
+    gone = asyncio.create_task(share.read_alone("S/M"))
+    next_one = asyncio.create_task(share.read_alone("S/M"))
+    await asyncio.sleep(0.01)
+    gone.cancel()
+    (await asyncio.wait_for(next_one, 5))()
+    ((name, waited_s),) = account.told().held_back
+    assert name == "checkout"
+    assert 0.1 < waited_s < 5
 
 
 async def test_events_cost_in_whatever_messages_they_come(tmp_path: Path) -> None:

@@ -62,24 +62,43 @@ async def requests_of(
 ) -> AsyncIterator[Req]:
     """The client's requests to this method, parsed and checked, each when it is its agent's turn. The handler checks
     the first one, once its scope is known. `events_in`: how many events one has that is not parsed yet."""
-    is_first = True
+    is_first = may_be_large = True
     messages = aiter(raws)
-    while True:
-        if share is not None:
-            await share.room()
-        raw = await anext(messages, None)
-        if raw is None:
-            return
-        heard()
-        if share is not None:
-            try:
-                await share.pace(len(raw), method, events=events_in(raw))
-            except BaseException:
-                raw = b""  # the error's traceback holds this frame
-                raise
+    while (raw := await _next(messages, heard, share, method, events_in, may_be_large=may_be_large)) is not None:
         read = partial(_read, raw, parse, None if is_first else check)
-        is_first = False
+        is_first, may_be_large = False, len(raw) > AT_ONCE_BYTES
         yield read() if len(raw) <= AT_ONCE_BYTES else await asyncio.to_thread(read)
+
+
+async def _next(
+    messages: AsyncIterator[bytes],
+    heard: Callable[[], None],
+    share: Share | None,
+    method: str,
+    events_in: Callable[[bytes], int],
+    *,
+    may_be_large: bool,
+) -> bytes | None:
+    """The next message once it is its agent's turn; None after the last one."""
+    release: Callable[[], None] | None = None
+    if share is not None:
+        await share.room()
+        if may_be_large:
+            release = await share.read_alone(method)
+    raw: bytes | None = None
+    try:
+        raw = await anext(messages, None)
+        if raw is not None:
+            heard()
+            if share is not None:
+                await share.pace(len(raw), method, events=events_in(raw))
+        return raw
+    except BaseException:
+        raw = b""  # the error's traceback holds this frame
+        raise
+    finally:
+        if release is not None:
+            release()
 
 
 def _read(raw: bytes, parse: Callable[[bytes], Req], check: Callable[[Req], None] | None) -> Req:

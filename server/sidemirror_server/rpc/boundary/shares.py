@@ -6,6 +6,7 @@ waits for its share is counted, and the log says which one is held back.
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 import msgspec
 
@@ -26,6 +27,9 @@ _EVENT_BYTES = 4 * 1024
 # A unary call waits for its turn this long at most, then it is refused: it holds its request meanwhile. Chosen here: a
 # burst passes, a flood does not.
 _LONGEST_WAIT_S = 1.0
+# A stream is read from alone this long at most. Chosen here: a first message comes with the stream that it opens, and a
+# stream on which nothing comes must not hold up the agent's others.
+_LONGEST_ALONE_S = 0.02
 # How often it is looked whether an agent is held back. Chosen here: as the account of `traffic.py`.
 _LOOK_S = 60.0
 # From here on it is told as soon as it has waited enough for all of a look: an agent whose load ends before has no
@@ -63,6 +67,8 @@ class Share:
         self._waiting_bytes = 0
         self._has_room = asyncio.Event()
         self._has_room.set()
+        # Of its streams whose next message may be large one is read from; the others wait in the order of their coming.
+        self._reading = asyncio.Lock()
         # One of its messages passes in a turn of the loop; the others wait in the order in which they came.
         self._may_pass = asyncio.Event()
         self._may_pass.set()
@@ -100,6 +106,37 @@ class Share:
         """Waits until a stream may be read from: until at most half of what may wait in memory waits. gRPC's flow
         control holds the agent back meanwhile."""
         await self._has_room.wait()
+
+    async def read_alone(self, method: str) -> Callable[[], None]:
+        """Waits until a stream may be read from whose next message may be large: until something of the share is left,
+        and no other such stream is read from. Call what it returns once the message has had its turn, or is none. An
+        agent's streams would else bring a large message each at the same moment, and others wait for all of them."""
+        if not self._limits.agent_bytes_per_second:
+            return lambda: None
+        began_s = self._clock.monotonic_s()
+        waits = self._reading.locked() or self._wait_s() > 0
+        await self._reading.acquire()
+        timer: asyncio.TimerHandle | None = None
+        is_held = True
+
+        def release() -> None:
+            nonlocal is_held
+            if timer is not None:
+                timer.cancel()
+            if is_held:
+                is_held = False
+                self._reading.release()
+
+        try:
+            while (wait_s := self._wait_s()) > 0:
+                await asyncio.sleep(wait_s)
+        except BaseException:
+            release()
+            raise
+        if waits:
+            self._waited(self._clock.monotonic_s() - began_s, method)
+        timer = asyncio.get_running_loop().call_later(_LONGEST_ALONE_S, release)
+        return release
 
     async def pace(self, size: int, method: str, *, events: int = 0) -> None:
         """Waits for the turn of a message of so many bytes and events. Raises LimitReached where too much waits
