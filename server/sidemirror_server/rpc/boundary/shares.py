@@ -108,8 +108,8 @@ class Share:
         await self._has_room.wait()
 
     async def read_alone(self, method: str) -> Callable[[], None]:
-        """Waits until a stream may be read from whose next message may be large: until something of the share is left,
-        and no other such stream is read from. Call what it returns once the message has had its turn, or is none. An
+        """Waits until a stream may be read from whose next message may be large: until no other such stream is read
+        from, and something of the share is left. Call what it returns once the message has had its turn, or is none. An
         agent's streams would else bring a large message each at the same moment, and others wait for all of them."""
         if not self._limits.agent_bytes_per_second:
             return lambda: None
@@ -128,8 +128,7 @@ class Share:
                 self._reading.release()
 
         try:
-            while (wait_s := self._wait_s()) > 0:
-                await asyncio.sleep(wait_s)
+            await asyncio.sleep(self._wait_s())
         except BaseException:
             release()
             raise
