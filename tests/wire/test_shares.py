@@ -153,8 +153,8 @@ async def test_a_message_for_which_there_is_no_room_is_refused(tmp_path: Path) -
 
 
 async def test_streams_begin_one_after_the_other_where_they_begin_with_much(tmp_path: Path) -> None:
-    """Eight turns that begin with a MB each, one of which may wait in memory: nothing is refused, because the others are
-    not read from meanwhile. Seen to fail when all streams are read from at once."""
+    """Eight turns that begin with a MB each, one of which may wait in memory: nothing is refused, because the others
+    are not read from meanwhile. Seen to fail when all streams are read from at once."""
     given = settings(tmp_path, agent_bytes_per_second=4_000_000, agent_waiting_bytes=1_000_000)
     start = pb.TurnEvent(turn_started=pb.TurnStarted(task="much"))
     start.turn_started.messages.extend([Message(role="MESSAGE_ROLE_USER", content="x" * 250_000)] * 4)
