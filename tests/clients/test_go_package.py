@@ -1,5 +1,6 @@
 """The Go client as a project outside the repository gets it: from the module that one command makes."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -35,7 +36,7 @@ def test_a_project_elsewhere_uses_the_package(tmp_path: Path) -> None:
         GOPROXY=f"{proxy.as_uri()},{(Path(fetched) / 'cache/download').as_uri()},{usual}",
         GONOSUMDB="github.com/sidemirror/sidemirror",
         GOMODCACHE=str(tmp_path / "modules"),
-        GOFLAGS="-modcacherw",
+        GOFLAGS=f"{os.environ.get('GOFLAGS', '')} -modcacherw",
     )
     done("go", "mod", "init", "example.com/agent", cwd=project, env=env)
     get = ("go", "get", "github.com/sidemirror/sidemirror/clients/go@latest")

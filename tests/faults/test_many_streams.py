@@ -59,7 +59,7 @@ async def test_idle_watches_are_cheap(connections: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "count",
     [
-        pytest.param(2_000, id="2-thousand"),
+        pytest.param(800, id="800"),
         pytest.param(40_000, id="40-thousand", marks=[pytest.mark.long, pytest.mark.timeout(900)]),
     ],
 )

@@ -107,9 +107,12 @@ class Browser:
     """The browser's end of the pipe."""
 
     def __init__(self, reads: int, writes: int) -> None:
-        self._answers = os.fdopen(reads, "rb")
+        self._reads = reads
         self._writes = writes
+        self._unread = b""
         self._count = 0
+        # The targets of the pages that are open.
+        self._pages: list[str] = []
         self.events: list[dict[str, Any]] = []
 
     def call(self, method: str, params: dict[str, Any] | None = None, session: str = "") -> dict[str, Any]:
@@ -128,15 +131,17 @@ class Browser:
             self.events.append(told)
 
     def _next(self) -> bytes:
-        found = bytearray()
-        while (byte := self._answers.read(1)) != b"\0":
-            assert byte, "the browser has ended"
-            found += byte
-        return bytes(found)
+        pieces = [self._unread]
+        while b"\0" not in pieces[-1]:
+            pieces.append(os.read(self._reads, 65_536))
+            assert pieces[-1], "the browser has ended"
+        told, _, self._unread = b"".join(pieces).partition(b"\0")
+        return told
 
     def page(self) -> Page:
         """A new page."""
         target = self.call("Target.createTarget", {"url": "about:blank"})["targetId"]
+        self._pages.append(target)
         session = self.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
         for domain in ("Log", "Network", "Page", "Runtime"):
             self.call(f"{domain}.enable", session=session)
@@ -144,6 +149,15 @@ class Browser:
         # Each is as one that somebody looks at: else a page is hidden by those that are opened after it.
         self.call("Emulation.setFocusEmulationEnabled", {"enabled": True}, session)
         return Page(self, session)
+
+    @contextmanager
+    def pages(self) -> Iterator[None]:
+        """Closes the pages that are opened within: one that nobody looks at any more still asks for what is new."""
+        before = len(self._pages)
+        yield
+        for target in self._pages[before:]:
+            self.call("Target.closeTarget", {"targetId": target})
+        del self._pages[before:]
 
 
 def program() -> str:
@@ -188,5 +202,5 @@ def chromium() -> Iterator[Browser]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-            browser._answers.close()
+            os.close(ours_in)
             os.close(ours_out)

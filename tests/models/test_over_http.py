@@ -46,8 +46,15 @@ async def test_a_reflection(provider: str, tmp_path: Path) -> None:
         assert result.usage.cost_usd == pytest.approx(cost, abs=1e-9)
 
 
-@pytest.mark.parametrize("fault", Fault)
-@pytest.mark.parametrize("provider", PROVIDERS)
+# Each fault by one of the providers; by the other with `-m long`, since tests/adapters/test_remote_models.py has both.
+FAULTS = [
+    pytest.param(provider, fault, marks=() if (place + number) % 2 else pytest.mark.long)
+    for place, provider in enumerate(PROVIDERS)
+    for number, fault in enumerate(Fault)
+]
+
+
+@pytest.mark.parametrize(("provider", "fault"), FAULTS)
 async def test_misbehaviour(provider: str, fault: Fault, machine: Machine, tmp_path: Path) -> None:
     async with talk(tmp_path, provider) as made:
         made.endpoint.fault = fault

@@ -67,7 +67,7 @@ async def leave_work(process: Process, number: int) -> None:
 @pytest.mark.parametrize(
     "kills",
     [
-        pytest.param(6, id="6-kills", marks=pytest.mark.timeout(300)),
+        pytest.param(3, id="3-kills", marks=pytest.mark.timeout(300)),
         pytest.param(50, id="50-kills", marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
     ],
 )

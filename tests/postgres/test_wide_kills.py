@@ -57,7 +57,7 @@ class Follower:
 @pytest.mark.parametrize(
     ("kills", "total"),
     [
-        pytest.param(6, 600, id="6-kills", marks=pytest.mark.timeout(300)),
+        pytest.param(3, 300, id="3-kills", marks=pytest.mark.timeout(300)),
         pytest.param(100, 10_000, id="100-kills", marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
     ],
 )

@@ -213,11 +213,13 @@ def test_a_lesson_waits_for_a_second_conversation(tmp_path: Path) -> None:
         assert {memory.origin for memory in memories(server)} == {common_pb2.ORIGIN_TOOL}
 
 
-def test_texts_that_steer_are_active_nowhere_without_their_label(tmp_path: Path) -> None:
-    """As a tool's error, as its name, as the user's question, each in two conversations, so that nothing waits."""
+@pytest.mark.parametrize("part", [0, pytest.param(1, marks=pytest.mark.long), pytest.param(2, marks=pytest.mark.long)])
+def test_texts_that_steer_are_active_nowhere_without_their_label(part: int, tmp_path: Path) -> None:
+    """A third of them, as a tool's error, as its name, as the user's question, each in two conversations, so that
+    nothing waits."""
     with takes_spans(tmp_path, learn__turns_per_hour="0") as server:
         count = 0
-        for number, steering in enumerate(STEERING_TEXTS):
+        for number, steering in enumerate(STEERING_TEXTS[part::3]):
             call = MadeCall(steering.text[:60], steering.text, f"ValueError: {steering.text}", failed=True)
             spans: list[SpanMessage] = []
             for conversation in ("a", "b"):

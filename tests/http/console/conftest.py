@@ -11,3 +11,12 @@ from tests.http.chromium import Browser, chromium
 def browser() -> Iterator[Browser]:
     with chromium() as running:
         yield running
+
+
+@pytest.fixture(autouse=True)
+def _pages_of_one_test(request: pytest.FixtureRequest) -> Iterator[None]:
+    if "browser" not in request.fixturenames:
+        yield
+        return
+    with request.getfixturevalue("browser").pages():
+        yield
