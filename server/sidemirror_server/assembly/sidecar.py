@@ -211,7 +211,14 @@ class Sidecar:
             memory.service(self.gateway, own_prompts, turns),
             sidecar_service(
                 info_of(
-                    *(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
+                    *(
+                        settings,
+                        Scope(settings.tenant_id, settings.project_id),
+                        self.serves,
+                        stores.facts,
+                        clock,
+                        routes,
+                    ),
                     *(memory.embedding, own_clock, self._traffic, self._refusals.strangers, self.gateway.questions),
                 ),
                 *(spending, stores.erasures, stores.work, self.policies, self._changes, stores.memory_search),
