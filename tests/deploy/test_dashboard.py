@@ -1,4 +1,4 @@
-"""The dashboard: each panel keeps to the job, namespace, pod and instance that were chosen, and Prometheus understands it."""
+"""The dashboard: each panel keeps to the job, namespace, pod and instance that were chosen, and Prometheus reads it."""
 
 import json
 import re
@@ -20,7 +20,7 @@ CHOSEN = ("job", "namespace", "pod", "instance")
 
 
 def test_every_panel_keeps_to_what_was_chosen() -> None:
-    """Seen to fail without the namespace and the pod, which alerts name, and with a series in a panel that lacks them."""
+    """Seen to fail without the namespace and the pod, which alerts name."""
     assert len(EXPRESSIONS) > 30
     selector = ",".join(f'{name}=~"${name}"' for name in CHOSEN)
     for name, expression in EXPRESSIONS.items():

@@ -188,7 +188,7 @@ class Sidecar:
         )
         self.server = Server(streams, limits.message_bytes, limits.streams_per_connection)
         turned_off = () if settings.memory.enabled else (MEMORY.full_name,)
-        self._standing = ServiceHealth(stores, self.server, self.recorder, turned_off)
+        self._standing = ServiceHealth(stores, self.server, self.recorder, own_clock, turned_off)
         turns = RecordedTurns(stores.log, stores.sessions, self.conductor, self.recorder)
         services = (
             thinking_service(
