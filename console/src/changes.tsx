@@ -137,15 +137,9 @@ function useNames(changes: readonly AdviceChange[]): ReadonlyMap<string, string>
   const api = useApi();
   const ids = [...new Set(changes.flatMap((one) => one.after?.silencedIds ?? []))].filter((id) => !isRecovery(id)).slice(0, MOST_NAMED);
   const asked = useAsked(`names ${ids.join(" ")}`, async (signal) => {
-    const found = await Promise.all(
-      ids.map((reflectionId) =>
-        api.memory.getReflection({ ...api.scope, reflectionId }, { signal }).then(
-          ({ memory }) => [reflectionId, headline(memory?.content ?? "", 80)] as const,
-          () => [reflectionId, ""] as const,
-        ),
-      ),
-    );
-    return new Map(found.filter(([, words]) => words !== ""));
+    if (ids.length === 0) return new Map<string, string>();
+    const { memories } = await api.memory.listReflections({ ...api.scope, reflectionIds: ids }, { signal });
+    return new Map(memories.map((one) => [one.id, headline(one.content, 80)] as const).filter(([, words]) => words !== ""));
   });
   return asked.value ?? new Map();
 }

@@ -14,7 +14,7 @@ const CHANGES: Partial<Record<AnswerChange, string>> = {
 /** What became of the answer, in words; empty while the turn is open, and where nothing was to be changed. */
 export function changeTold(judged: TurnCritique | undefined, told: Told): string {
   const isUnknown = told.isOver && judged?.critique?.shouldRevise;
-  return (judged && CHANGES[judged.answerChange]) ?? (isUnknown ? "what was sent is not on record" : "");
+  return (judged && CHANGES[judged.answerChange]) ?? (isUnknown ? "what was sent is not on record: report it as response_drafted" : "");
 }
 
 /** The draft with the words that the issues are about, and the last answer after it if that differs. */

@@ -294,6 +294,9 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("LE14", "replace", "unanswered_calls + $9", "unanswered_calls + 1"),
         ("LE14", "replace", "$9 * $7", "$7"),
         ("LE14", "replace", "$9 * $8", "0"),
+        ("LE15", "spenders", "BETWEEN $1 AND $2", "BETWEEN $1 AND $2 - 1"),
+        ("LE15", "spenders", "tenant_id = $4)", "TRUE)"),
+        ("LE15", "cost", "day BETWEEN $3 AND $4", "day >= $3 AND $4 > 0"),
     ],
 }  # fmt: skip
 

@@ -67,7 +67,7 @@ from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.errors import NotFound, SidemirrorError
 from sidemirror_server.vocabulary.ids import JobId, RequestId, SessionId, TurnId
 from sidemirror_server.vocabulary.origin import Origin
-from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, serves_only
 from sidemirror_server.work.queue import NewJob
 from tests.conformance import memories as told
 from tests.conformance import observations as taught_by
@@ -181,6 +181,7 @@ READS: list[tuple[int, Callable[[PostgresDatabase], Awaitable[Any]]]] = [
     (1, lambda db: PostgresSessions(db).list(MINE, None, 10)),
     (1, lambda db: PostgresWork(db).list(MINE, "goal", (), None, 10)),
     (1, lambda db: PostgresLedger(db).spent(MINE, DAY, T0)),
+    (1, lambda db: PostgresLedger(db).costs(serves_only(MINE), DAY, DAY, 9)),
     (1, lambda db: PostgresJournal(db).tail(MINE, "noted", None, 0, 10, EVERYTHING)),
     (1, lambda db: PostgresReceipts(db).find(MINE, None, 10)),
     (1, lambda db: PostgresReceipts(db).find(MINE, None, 10, lesson_id="i")),

@@ -461,6 +461,9 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "strike": ((*PLACE, "000500"), 1),
         "replace": ((*PLACE, 100, "reflect", 1, 1, 1, 1, 1), 4),
         "spent": ((*PLACE, ROWS - 1, 1), 44),
+        # What was spent on two days, by scope.
+        "spenders": ((ROWS - 1, ROWS, 5, *EVERYTHING), 2 * SCOPES),
+        "cost": ((*PLACE, ROWS - 1, ROWS), 2),
         "old": ((LATE, 5, *EVERYTHING, *NOBODY), 5),
         "forget": ((*PLACE, [100, 101], ["reflect", "reflect"]), 2),
         "forget_reservations": ((*PLACE, [50, 51], ["reflect", "reflect"]), 40),
@@ -486,6 +489,7 @@ SERVED: dict[tuple[ModuleType, str], int] = {
     (critiques, "old"): 5,
     # What the project has spent by day and purpose.
     (ledger, "old"): 5,
+    (ledger, "spenders"): 2,
     (pruning, "projects"): 1,
     (pruning, "projects_after"): 1,
     (pruning, "old_turns"): 5,
@@ -495,7 +499,7 @@ STATEMENTS = [(adapter, name) for adapter, every in VALUES.items() for name in e
 # What reads envelopes of every scope.
 ACROSS = {(turn_log, "idle"), (requests, "expired"), (work, "used_up"), (work, "due"), (work, "done"), (work, "scopes")}
 ACROSS |= {(work, "dead")}
-ACROSS |= {(critiques, "old"), (ledger, "old"), (ledger, "forget_sums")}
+ACROSS |= {(critiques, "old"), (ledger, "old"), (ledger, "forget_sums"), (ledger, "spenders")}
 ACROSS |= {(receipts, "oldest"), (pruning, "projects"), (pruning, "projects_after"), (pruning, "old_turns")}
 ACROSS |= {(trials, "old"), (dreams, "waiting"), (policies, "retained"), (observations, "claim")}
 ACROSS |= {(ledger, "used"), (ledger, "take"), (ledger, "replace")}

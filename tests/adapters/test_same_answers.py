@@ -421,6 +421,7 @@ class SameAnswers(RuleBasedStateMachine):
         day = T0 // (86_400 * SECOND)
         self.ask(lambda stores: stores.ledger.spent(scope, day, now))
         self.ask(lambda stores: stores.ledger.used(scope, purpose, day))
+        self.ask(lambda stores: stores.ledger.costs(SERVES_ALL, day, day + 1, 9))
 
     @rule(days=st.integers(0, 3), today=st.integers(0, 1))
     def forget_spend(self, days: int, today: int) -> None:

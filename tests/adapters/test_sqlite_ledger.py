@@ -74,6 +74,11 @@ BROKEN_STATEMENTS = [
     ("LE14", "replace", "unanswered_calls + :is_estimate", "unanswered_calls + 1"),
     ("LE14", "replace", ":is_estimate * :actual_tokens", ":actual_tokens"),
     ("LE14", "replace", ":is_estimate * :actual_nano_usd", "0"),
+    ("LE15", "costs", "day BETWEEN :first_day AND :last_day", "day >= :first_day AND day < :last_day"),
+    ("LE15", "costs", "AND purpose > ''", ""),
+    ("LE15", "costs", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
+    ("LE15", "costs", "(:project_id IS NULL OR project_id = :project_id)", "TRUE"),
+    ("LE15", "costs", "LIMIT :limit", "LIMIT min(:limit, 1)"),
 ]
 
 

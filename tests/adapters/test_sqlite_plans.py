@@ -56,7 +56,9 @@ SCANNED = (
 )
 # By how much is found in each: no index has that order.
 RANKED = {"with_words"}
-ACROSS_SCOPES = {"retained", "others", "idle", "forget", "forget_sums", "forget_reservations", "oldest", "due"}
+# Of all the days that are asked for, by scope.
+RANKED |= {"costs"}
+ACROSS_SCOPES = {"retained", "costs", "others", "idle", "forget", "forget_sums", "forget_reservations", "oldest", "due"}
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ Each test is given a function that opens the port on one empty store; called aga
 import asyncio
 from collections.abc import Callable, Mapping
 
-from sidemirror_server.models.ledger import Amount, Ledger, Level, Refusal, Reservation, Spend
+from sidemirror_server.models.ledger import Amount, Ledger, Level, Refusal, Reservation, ScopeCost, Spend
 from sidemirror_server.policy.record import Cap
-from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Served, serves_listed
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Served, Serves, serves_listed
 from tests.conformance.served import ACME, REST, SHOP
 
 OpenLedger = Callable[[], Ledger]
@@ -268,3 +268,25 @@ async def le14_estimates_are_told_apart(open_ledger: OpenLedger) -> None:
     )
     assert (await ledger.used(ONE, "reflect", DAY))[Level.PROJECT] == Amount(540, 12)
     assert [spend.unanswered for spend in await ledger.spent(OTHER, DAY, T0)] == [0]
+
+
+async def le15_costs_are_summed_up(open_ledger: OpenLedger) -> None:
+    ledger = open_ledger()
+    assert await ledger.costs(SERVES_ALL, 0, DAY, 9) == ()
+    places = ((0, ONE, "a"), (1, ONE, "a"), (1, ONE, "b"), (1, THIRD, "a"), (2, OTHER, "a"), (3, ONE, "a"))
+    given = [await reserved(ledger, scope, purpose, T0 + days * DAY_US) for days, scope, purpose in places]
+    assert await ledger.settle(given[1], Amount(300, 7))
+    assert await ledger.settle(given[2], Amount(20, 5), is_estimate=True)
+    of_one = ScopeCost(ONE, 3, Amount(320, 12), TEN_CENTS, 1, Amount(20, 5))
+    others = [ScopeCost(scope, 1, Amount(), TEN_CENTS, 0, Amount()) for scope in (OTHER, THIRD)]
+    # Both ends are among the days.
+    assert await open_ledger().costs(SERVES_ALL, DAY, DAY + 2, 9) == (others[0], of_one, others[1])
+    assert await ledger.costs(SERVES_ALL, DAY, DAY + 2, 2) == (others[0], of_one)
+    assert await ledger.costs(SERVES_ALL, DAY + 2, DAY + 2, 9) == (others[0],)
+    assert await ledger.costs(SERVES_ALL, DAY + 4, DAY + 9, 9) == ()
+    assert await ledger.costs(SHOP, DAY, DAY + 2, 9) == (of_one,)
+    assert await ledger.costs(ACME, DAY, DAY + 2, 9) == (others[0], of_one)
+    # A token may be good for a project of each tenant, and for all projects of one.
+    overlap = Serves((Served("other", "shop"), Served(None, "shop"), Served("acme")))
+    assert await ledger.costs(overlap, DAY, DAY + 2, 9) == (others[0], of_one, others[1])
+    assert await ledger.costs(overlap, DAY, DAY + 2, 2) == (others[0], of_one)

@@ -15,17 +15,18 @@ from tests.operations.test_outages import READ
 COMMANDS = {
     **{name: arguments for name, arguments in READ.items() if name != "turns why"},
     "watch": ("watch", "--no-follow"),
+    "usage by project": ("usage", "--by", "project"),
     "turns show": ("turns", "show", TEXTS[0]),
     "turns why of a turn": ("turns", "why", TEXTS[0]),
     "turns why of a lesson": ("turns", "why", "--lesson", TEXTS[0]),
     "turns why of both": ("turns", "why", TEXTS[0], "--lesson", TEXTS[0]),
 }
-# Those of them that print no JSON, or print it to be piped.
-WITHOUT_JSON = {"goals retry", "memory review", "memory export", "policy show", "advice show"}
+# Those of them that print no JSON, or none of a store that does not answer, or print it to be piped.
+WITHOUT_JSON = {"usage by project", "goals retry", "memory review", "memory export", "policy show", "advice show"}
 
 
 # Of a store that does not answer, `usage` ends with this code.
-CODES = {"usage": exit_codes.UNAVAILABLE}
+CODES = dict.fromkeys(("usage", "usage by project"), exit_codes.UNAVAILABLE)
 
 
 pytestmark = pytest.mark.slow("200 texts in each field of what each command asks for")

@@ -104,6 +104,7 @@ async def test_while_the_store_is_away(
         try:
             found = {name: await said(capsys, served.address, *arguments) for name, arguments in asked.items()}
             in_json = await said(capsys, served.address, "usage", "--json")
+            costs = await said(capsys, served.address, "usage", "--by", "project", "--json")
             info = await server_info(served.address)
         finally:
             switch.turn(Fault.NONE)
@@ -115,6 +116,7 @@ async def test_while_the_store_is_away(
     assert "No " not in found["usage"][1]
     assert found["usage"][2].endswith("sidemirror: the store does not answer: spending and caps are not known\n")
     assert in_json[0] == UNREACHABLE
+    assert costs == (UNREACHABLE, "", "sidemirror: the store does not answer: what was spent is not known\n")
     assert {**json.loads(in_json[1]), "models": 0, "traffic": 0} == {"models": 0, "traffic": 0, "spend_unknown": True}
     assert info.spend_unknown
     assert (len(info.spend), len(info.spend_caps)) == (0, 0)

@@ -307,7 +307,7 @@ async def test_a_lesson_in_quarantine_is_denied_nowhere(tmp_path: Path, capsys: 
     ("change", "is_over", "end"),
     [
         (thinking_pb.ANSWER_CHANGE_NONE, True, "; the answer was not changed after it"),
-        (thinking_pb.ANSWER_CHANGE_UNSPECIFIED, True, "; what was sent is not on record"),
+        (thinking_pb.ANSWER_CHANGE_UNSPECIFIED, True, "sent is not on record: report it as response_drafted"),
         (thinking_pb.ANSWER_CHANGE_UNSPECIFIED, False, "revise"),
     ],
 )

@@ -3,9 +3,12 @@
 import argparse
 import asyncio
 import contextlib
+import datetime
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -15,14 +18,19 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.assembly import ASKED_FOR
-from sidemirror_server.cli import command_line
+from sidemirror_server.cli import command_line, main
 from sidemirror_server.models.adapters.rules.model import RulesModel
 from sidemirror_server.models.language_model import Purpose
+from sidemirror_server.models.ledger import Amount, Reservation
 from sidemirror_server.operations.usage import usage
+from sidemirror_server.storage.sqlite.ledger import SqliteLedger
+from sidemirror_server.vocabulary.clock import SystemClock
+from sidemirror_server.vocabulary.scope import Scope
+from tests.adapters.sqlite_store import sqlite_database
 from tests.faults.sidecars import running
 from tests.models.endpoint import Slow
 from tests.models.talk import talk
-from tests.wire.access import INTRUDER, bearer, entry, write_access
+from tests.wire.access import ACME, EVERYWHERE, INTRUDER, bearer, entry, write_access
 from tests.wire.sidecar import sidecar
 
 
@@ -181,3 +189,119 @@ async def test_what_the_rules_cannot_do_needs_a_model(tmp_path: Path, capsys: py
 def test_nobody_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert usage(asked(f"unix:{tmp_path}/none", as_json=True)) == 69
     assert "nothing can be reached at unix:" in capsys.readouterr().err
+
+
+DAY_US = 24 * 3600 * 1_000_000
+MICRO_USD = 1_000
+COSTS = {("acme", "shop"): 100, ("acme", "blog"): 20, ("globex", "p"): 3}
+
+
+async def spend(folder: Path) -> None:
+    """Micro-USD of today for each project, and 4 more of one a week before."""
+    now_us = SystemClock().now_us()
+    async with sqlite_database(folder) as database:
+        ledger = SqliteLedger(database)
+        spent = [*((who, cost, 0) for who, cost in COSTS.items()), (("globex", "p"), 4, 7)]
+        for (tenant, project), cost, days in spent:
+            most = Amount(1_000, 200 * MICRO_USD)
+            given = await ledger.reserve(Scope(tenant, project), "reflect", most, {}, 30.0, now_us - days * DAY_US)
+            assert isinstance(given, Reservation)
+            await ledger.settle(given, Amount(cost, cost * MICRO_USD), is_estimate=cost == 3)
+
+
+class Asking:
+    """`usage` with the tokens of a platform, of a tenant and of one of its projects."""
+
+    TOKENS = (
+        entry("platform", EVERYWHERE, ("*", "*"), admin=True),
+        entry("acme", ACME, ("acme", "*")),
+        entry("shop", INTRUDER, ("acme", "shop")),
+    )
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.settings = {
+            "access_file": str(write_access(folder / "access.json", self.TOKENS)),
+            "spend__tenant_usd_per_day": "7",
+        }
+        self._capsys = capsys
+        self._monkeypatch = monkeypatch
+
+    def told(self, token: str, *arguments: str) -> str:
+        file = self.folder / "token"
+        file.write_text(token)
+        file.chmod(0o600)
+        self._monkeypatch.setenv("SIDEMIRROR_TOKEN_FILE", str(file))
+        assert main(["usage", "--address", f"unix:{self.folder}/s", *arguments]) == 0
+        return self._capsys.readouterr().out
+
+    def rows(self, token: str, by: str, *arguments: str) -> list[tuple[Any, ...]]:
+        """Of each row the ids, the calls, the micro-USD and the cap."""
+        told = json.loads(self.told(token, "--by", by, "--json", *arguments))
+        return [
+            (
+                *("/".join(row[name] for name in ("tenant_id", "project_id") if name in row), row["calls"]),
+                *(round(row["usd"] * 1e6), row.get("usd_per_day")),
+            )
+            for row in (*told["costs"], told["all"])
+        ]
+
+
+@pytest.fixture
+def asking(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Asking]:
+    asyncio.run(spend(tmp_path / "data"))
+    asks = Asking(tmp_path, capsys, monkeypatch)
+    with sidecar(tmp_path, settings=asks.settings) as server, grpc.insecure_channel(server.address) as channel:
+        capped = sidecar_pb2.SetPolicyRequest(tenant_id="acme", project_id="shop")
+        capped.policy.caps.add(usd_per_day=3)
+        SidecarServiceStub(channel).SetPolicy(capped, metadata=bearer(EVERYWHERE), timeout=10)
+        yield asks
+
+
+def test_the_costs_of_tenants_are_added_up(asking: Asking) -> None:
+    """Over a span of days, with the caps beside them. Seen to fail without `--by`."""
+    total = ("", 3, 123, 5.0)
+    assert asking.rows(EVERYWHERE, "tenant") == [("acme", 2, 120, 7.0), ("globex", 1, 3, 7.0), total]
+    assert asking.rows(EVERYWHERE, "project") == [
+        *(("acme/blog", 1, 20, None), ("acme/shop", 1, 100, 3.0), ("globex/p", 1, 3, None)),
+        total,
+    ]
+    assert asking.rows(EVERYWHERE, "all") == [total]
+    assert asking.rows(EVERYWHERE, "tenant", "--days", "8")[1:] == [("globex", 2, 7, 7.0), ("", 4, 127, 5.0)]
+    assert asking.rows(EVERYWHERE, "all", "--scope", "acme/*") == [("", 2, 120, None)]
+    of_shop = [("acme/shop", 1, 100, 3.0), ("", 1, 100, None)]
+    assert asking.rows(EVERYWHERE, "project", "--scope", "acme/shop") == of_shop
+    week_ago = f"{datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=7):%Y-%m-%d}"
+    of_that_day = asking.told(EVERYWHERE, "--by", "tenant", "--json", "--from", week_ago, "--to", week_ago)
+    (globex,) = json.loads(of_that_day)["costs"]
+    assert (round(globex["usd"] * 1e6), round(globex["today_usd"] * 1e6)) == (4, 3)
+
+    shown = asking.told(EVERYWHERE, "--by", "tenant")
+    assert re.search(r"acme .* 2 .* 0\.000120 .* 0\.000120 .* 7\.00", shown)
+    assert re.search(r"all .* 3 .* 0\.000123 .* 0\.000123 .* 5\.00", shown)
+    assert "Of it 0.000003 USD and 3 tokens are estimates: 1 of the calls had no usable answer." in shown
+    assert "nothing" in asking.told(EVERYWHERE, "--by", "tenant", "--from", "2026-01-01", "--to", "2026-01-31")
+
+
+def test_a_token_is_told_of_its_own_costs(asking: Asking) -> None:
+    """And of a tenant's cap, if it is good for all of the tenant. Seen to fail without each of the two bounds."""
+    assert asking.rows(ACME, "tenant") == [("acme", 2, 120, 7.0), ("", 2, 120, None)]
+    assert asking.rows(INTRUDER, "tenant") == [("acme", 1, 100, None), ("", 1, 100, None)]
+    assert asking.rows(INTRUDER, "project") == [("acme/shop", 1, 100, 3.0), ("", 1, 100, None)]
+    assert "globex" not in asking.told(ACME, "--by", "project")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--days", "3"),
+        ("--scope", "acme/*"),
+        ("--by", "tenant", "--from", "2026-02-02", "--to", "2026-02-01"),
+        ("--by", "tenant", "--from", "2026-02-02", "--days", "3"),
+        ("--by", "tenant", "--from", "yesterday"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(arguments: tuple[str, ...]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["usage", *arguments])
+    assert ended.value.code == 2

@@ -85,6 +85,19 @@ def test_store_get_list(memory: ReflectiveMemoryServiceStub) -> None:
     assert refused(memory.ListReflections, elsewhere) == bad_field("page_token")
 
 
+def test_a_list_of_ids(memory: ReflectiveMemoryServiceStub) -> None:
+    """What is not there is left out. Seen to fail with all memories in the answer."""
+    first, second = [store(memory, f"Number {number}.", tenant_id="ids").reflection_id for number in range(2)]
+    wanted = [second, "never was", first, second]
+    request = pb.ListReflectionsRequest(tenant_id="ids", reflection_ids=wanted, state=RETIRED, page_size=1)
+    found = memory.ListReflections(request, timeout=TIMEOUT_S)
+    assert ([one.id for one in found.memories], found.next_page_token) == ([second, first], "")
+    others = pb.ListReflectionsRequest(tenant_id="ids", project_id="other", reflection_ids=wanted)
+    assert not memory.ListReflections(others, timeout=TIMEOUT_S).memories
+    many = pb.ListReflectionsRequest(reflection_ids=["x"] * 101)
+    assert refused(memory.ListReflections, many) == bad_field("reflection_ids")
+
+
 def test_the_defaults_of_the_seed(memory: ReflectiveMemoryServiceStub) -> None:
     one = get(memory, store(memory, "Only this.", tenant_id="defaults").reflection_id, tenant_id="defaults")
     assert (one.importance, one.HasField("confidence")) == (0.5, False)

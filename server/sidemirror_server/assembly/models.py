@@ -159,6 +159,7 @@ def templates_of(settings: Settings) -> Templates | None:
 def info_of(
     settings: Settings,
     own: Scope,
+    serves: Serves,
     stores: Sequence[StoreFacts],
     clock: StoreClock,
     routes: Mapping[Purpose, Route],
@@ -173,6 +174,7 @@ def info_of(
     return ServerInfo(
         version=importlib.metadata.version("sidemirror-server"),
         own_scope=own,
+        serves=serves,
         stores=tuple(stores),
         models=tuple(_facts(purpose, routes[purpose].provider) for purpose in ASKED_FOR),
         limits=limits,

@@ -10,6 +10,8 @@ from sidemirror_server.assembly.stores import Stores
 from sidemirror_server.rpc.boundary.services import CRITIQUE, GOALS, MEMORY, SIDECAR
 from sidemirror_server.rpc.listening.server import Server
 from sidemirror_server.turns.recorder import Recorder
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.leaps import Leaps
 
 # How often the stores of goal reflections are polled.
 _LOOK_AT_REFLECTIONS_S = 0.5
@@ -22,12 +24,15 @@ _NEED_THE_STORE = (CRITIQUE.full_name, MEMORY.full_name)
 class ServiceHealth:
     """Tracks which services can serve with the stores that are available."""
 
-    def __init__(self, stores: Stores, server: Server, recorder: Recorder, turned_off: tuple[str, ...] = ()) -> None:
-        """`turned_off`: services that never serve, by full name."""
+    def __init__(
+        self, stores: Stores, server: Server, recorder: Recorder, own_clock: Clock, turned_off: tuple[str, ...] = ()
+    ) -> None:
+        """`own_clock`: this machine's. `turned_off`: services that never serve, by full name."""
         self._turned_off = turned_off
         self._stores = stores
         self._server = server
         self._recorder = recorder
+        self._leaps = None if stores.is_shared else Leaps(own_clock)
 
     def unable(self) -> tuple[str, ...]:
         """The services that cannot serve now, by full name."""
@@ -82,9 +87,12 @@ class ServiceHealth:
             await asyncio.sleep(_LOOK_AT_REFLECTIONS_S)
 
     async def follow_the_clock(self) -> None:
-        """Sets the health `sidemirror.v1.SidecarService/clock`: whether the store's clock is free of doubt."""
+        """Sets the health `sidemirror.v1.SidecarService/clock`: whether the store's clock is free of doubt. Of an
+        embedded store, which goes by this machine's clock, logs its leaps."""
         able: bool | None = None
         while True:
+            if self._leaps is not None:
+                self._leaps.look()
             if (sure := not self._stores.clock.doubt) != able:
                 able = sure
                 await self._server.set_able(f"{SIDECAR.full_name}/clock", able=able)

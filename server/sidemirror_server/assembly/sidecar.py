@@ -188,7 +188,7 @@ class Sidecar:
         )
         self.server = Server(streams, limits.message_bytes, limits.streams_per_connection)
         turned_off = () if settings.memory.enabled else (MEMORY.full_name,)
-        self._standing = ServiceHealth(stores, self.server, self.recorder, turned_off)
+        self._standing = ServiceHealth(stores, self.server, self.recorder, own_clock, turned_off)
         turns = RecordedTurns(stores.log, stores.sessions, self.conductor, self.recorder)
         services = (
             thinking_service(
@@ -211,7 +211,14 @@ class Sidecar:
             memory.service(self.gateway, own_prompts, turns),
             sidecar_service(
                 info_of(
-                    *(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
+                    *(
+                        settings,
+                        Scope(settings.tenant_id, settings.project_id),
+                        self.serves,
+                        stores.facts,
+                        clock,
+                        routes,
+                    ),
                     *(memory.embedding, own_clock, self._traffic, self._refusals.strangers, self.gateway.questions),
                 ),
                 *(spending, stores.erasures, stores.work, self.policies, self._changes, stores.memory_search),

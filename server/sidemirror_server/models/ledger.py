@@ -96,6 +96,20 @@ class Spend(msgspec.Struct, frozen=True):
     estimated: Amount = Amount()
 
 
+class ScopeCost(msgspec.Struct, frozen=True):
+    """What one scope spent in a span of days, for all purposes.
+
+    `reserved`: by calls in progress, and by those whose end was never recorded. The rest is as in `Spend`.
+    """
+
+    scope: Scope
+    calls: int
+    settled: Amount
+    reserved: Amount
+    unanswered: int
+    estimated: Amount
+
+
 def refusal(used: Mapping[Level, Amount], reservation: Reservation, caps: Mapping[Level, Cap]) -> Refusal | None:
     """The first cap that the reservation would exceed, in the order of `Level`; None if it fits. `used`: spent and
     reserved so far, for every level."""
@@ -122,6 +136,15 @@ def spend_of(
     return Spend(day, purpose, calls, Amount(tokens, nano_usd), in_flight, orphaned, unanswered, estimated)
 
 
+def cost_of(
+    scope: Scope, calls: int, tokens: int, nano_usd: int, reserved_tokens: int, reserved_nano_usd: int,
+    unanswered: int, estimated_tokens: int, estimated_nano_usd: int,
+) -> ScopeCost:  # fmt: skip
+    """What a scope spent, from a row of sums."""
+    settled, reserved = Amount(tokens, nano_usd), Amount(reserved_tokens, reserved_nano_usd)
+    return ScopeCost(scope, calls, settled, reserved, unanswered, Amount(estimated_tokens, estimated_nano_usd))
+
+
 class Ledger(Protocol):
     """Reservations and spending, by scope, purpose and UTC day.
 
@@ -145,6 +168,8 @@ class Ledger(Protocol):
     LE13 With `serves`, TOTAL and PURPOSE count the spending of these scopes alone, in checks and in `used`.
     LE14 A call that is settled by an estimate counts like any other, and `spent` tells these calls and their estimates
          apart.
+    LE15 `costs` has one entry for each of the scopes `serves` that has spending from `first_day` to `last_day`, both
+         included, in the order of the scopes: at most `limit`, each once, also where entries of `serves` overlap.
     """
 
     async def reserve(
@@ -168,6 +193,10 @@ class Ledger(Protocol):
 
     async def spent(self, scope: Scope, first_day: int, now_us: int) -> tuple[Spend, ...]:
         """The entries from `first_day` until today. Raises StoreUnavailable."""
+        ...
+
+    async def costs(self, serves: Serves, first_day: int, last_day: int, limit: int) -> tuple[ScopeCost, ...]:
+        """What scopes spent in a span of days, across scopes. Raises StoreUnavailable."""
         ...
 
     async def used(self, scope: Scope, purpose: str, day: int, serves: Serves = SERVES_ALL) -> Mapping[Level, Amount]:

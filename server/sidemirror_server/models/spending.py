@@ -24,13 +24,13 @@ from sidemirror_server.models.caps import (
     whose_spending,
 )
 from sidemirror_server.models.language_model import Purpose
-from sidemirror_server.models.ledger import Amount, Ledger, Level, Refusal, Reservation, Spend, day_of
+from sidemirror_server.models.ledger import Amount, Ledger, Level, Refusal, Reservation, ScopeCost, Spend, day_of
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import Cap, ScopePolicies
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed, StoreFull, StoreUnavailable
 from sidemirror_server.vocabulary.outage import Outage
-from sidemirror_server.vocabulary.scope import Scope, whose
+from sidemirror_server.vocabulary.scope import Scope, Serves, whose
 from sidemirror_server.vocabulary.status import ResultStatus
 from sidemirror_server.vocabulary.telemetry import MODEL_CALLS, MODEL_COST, MODEL_TOKENS
 
@@ -126,6 +126,17 @@ class Spending:
         """This scope's spending in the last `days` days, including today: newest day first, then by purpose."""
         now_us = self._clock.now_us()
         return await self._ledger.spent(scope, day_of(now_us) - days + 1, now_us)
+
+    async def costs(self, serves: Serves, first_day: int, last_day: int, limit: int) -> tuple[ScopeCost, ...]:
+        """What each of these scopes spent in a span of days, in the order of the scopes: at most `limit`. Raises
+        StoreUnavailable."""
+        return await self._ledger.costs(serves, first_day, last_day, limit)
+
+    async def caps_on_all(self, scope: Scope) -> dict[Level, Cap]:
+        """The tightest caps that hold for this scope and count every purpose, by their level. Raises
+        StoreUnavailable."""
+        owned = await self._of(scope, Purpose.MID_TURN_REFLECTION)
+        return {level: cap for level, cap in tightest(owned).items() if level not in OF_ONE_PURPOSE}
 
     async def caps(self, scope: Scope) -> tuple[CapState, ...]:
         """The caps that hold for this scope, each with the amount that counts against it today: those on all purposes

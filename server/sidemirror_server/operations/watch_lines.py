@@ -201,10 +201,12 @@ def critique_told(judged: pb.TurnCritique, *, is_over: bool = False) -> str:
     if critique.usage.model and critique.usage.provider != "rules":
         made = f"{made} {in_short(critique.usage.model)}"
     is_unknown = is_over and critique.should_revise
-    change = _CHANGES.get(judged.answer_change, "what was sent is not on record" if is_unknown else "")
+    change = _CHANGES.get(judged.answer_change, _NOT_REPORTED if is_unknown else "")
     return f"{_verdict(critique)}{f' ({made})' if made else ''}{f'; {change}' if change else ''}"
 
 
+# An agent that changes its answer and does not say so leaves the same record as one that does not change it.
+_NOT_REPORTED = "what was sent is not on record: report it as response_drafted"
 _CHANGES = {
     pb.ANSWER_CHANGE_NONE: "the answer was not changed after it",
     pb.ANSWER_CHANGE_CHANGED: "the answer was changed after it",

@@ -29,6 +29,13 @@ class Served(msgspec.Struct, frozen=True):
         """Whether the entry includes all scopes of the other entry."""
         return self.tenant_id in (None, other.tenant_id) and self.project_id in (None, other.project_id)
 
+    def common(self, other: "Served") -> "Served | None":
+        """The scopes that both entries include; None if there are none."""
+        parts = ((self.tenant_id, other.tenant_id), (self.project_id, other.project_id))
+        if any(one is not None and other is not None and one != other for one, other in parts):
+            return None
+        return Served(*(other if one is None else one for one, other in parts))
+
     def __str__(self) -> str:
         return "*" if self.tenant_id is None else f"{self.tenant_id}/{self.project_id or '*'}"
 

@@ -145,7 +145,7 @@ def test_a_draw_is_one_in_ten_at_a_failure_alone(tmp_path: Path, browser: Browse
         record.critiques[0].answer_change = pb.ANSWER_CHANGE_UNSPECIFIED
         record.critiques[0].critique.should_revise = True
         later = answered(browser, server, "/turns/t", {"GetTurn": record})
-        shows(later, "what was sent is not on record")
+        shows(later, "what was sent is not on record: report it as response_drafted")
         start, failure, first, second, _, _ = texts(page, ".entry")
         assert "no lesson with it: what fitted was held back by a draw" in start
         assert "one in ten" not in start

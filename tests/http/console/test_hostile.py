@@ -161,16 +161,12 @@ def page(server: SidecarThread, browser: Browser) -> Page:
     return opened(browser, server)
 
 
-# What a policy silences is looked up, and need not be there.
-NOT_FOUND = "the server responded with a status of 404 (Not Found)"
-
-
 def check(page: Page, where: str) -> None:
     """Nothing of a text has become anything but text, and everything is in its place at both widths."""
     for width in (360, 1600):
         page.looks(width)
         assert (where, width, complaints(page)) == (where, width, [])
-    assert [one for one in page.told() if not one.endswith(NOT_FOUND)] == []
+    assert page.told() == []
 
 
 def more(page: Page, name: str) -> bool:

@@ -2213,7 +2213,11 @@ type ListReflectionsRequest struct {
 	// How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
 	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
-	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Instead of all memories those with these ids, in this order; an id that no memory has is left out, and so is what has
+	// no room on a page. The kind, the state and the fields of the page are then ignored. At most 100. Each has at most 128
+	// characters.
+	ReflectionIds []string `protobuf:"bytes,7,rep,name=reflection_ids,json=reflectionIds,proto3" json:"reflection_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2288,6 +2292,13 @@ func (x *ListReflectionsRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *ListReflectionsRequest) GetReflectionIds() []string {
+	if x != nil {
+		return x.ReflectionIds
+	}
+	return nil
 }
 
 // Memories, the newest first.
@@ -7718,7 +7729,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\x12#\n" +
 	"\rreflection_id\x18\x03 \x01(\tR\freflectionId\"F\n" +
 	"\x15GetReflectionResponse\x12-\n" +
-	"\x06memory\x18\x01 \x01(\v2\x15.sidemirror.v1.MemoryR\x06memory\"\xf1\x01\n" +
+	"\x06memory\x18\x01 \x01(\v2\x15.sidemirror.v1.MemoryR\x06memory\"\x98\x02\n" +
 	"\x16ListReflectionsRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -7727,7 +7738,8 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x05state\x18\x04 \x01(\x0e2\x1a.sidemirror.v1.MemoryStateR\x05state\x12\x1b\n" +
 	"\tpage_size\x18\x05 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x06 \x01(\tR\tpageToken\"t\n" +
+	"page_token\x18\x06 \x01(\tR\tpageToken\x12%\n" +
+	"\x0ereflection_ids\x18\a \x03(\tR\rreflectionIds\"t\n" +
 	"\x17ListReflectionsResponse\x121\n" +
 	"\bmemories\x18\x01 \x03(\v2\x15.sidemirror.v1.MemoryR\bmemories\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xe6\x02\n" +

@@ -261,7 +261,11 @@ type GetServerInfoRequest struct {
 	// Whether the answer should have `advice_changes`.
 	WithAdviceChanges bool `protobuf:"varint,3,opt,name=with_advice_changes,json=withAdviceChanges,proto3" json:"with_advice_changes,omitempty"`
 	// Whether the answer should have `findings` and `quarantined_count`.
-	WithFindings  bool `protobuf:"varint,4,opt,name=with_findings,json=withFindings,proto3" json:"with_findings,omitempty"`
+	WithFindings bool `protobuf:"varint,4,opt,name=with_findings,json=withFindings,proto3" json:"with_findings,omitempty"`
+	// Any time of the first UTC day that `project_costs` counts; absent: the answer has none.
+	CostsFrom *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=costs_from,json=costsFrom,proto3" json:"costs_from,omitempty"`
+	// Any time of the last UTC day that `project_costs` counts; absent: today. Ignored without `costs_from`.
+	CostsTo       *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=costs_to,json=costsTo,proto3" json:"costs_to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -322,6 +326,20 @@ func (x *GetServerInfoRequest) GetWithFindings() bool {
 		return x.WithFindings
 	}
 	return false
+}
+
+func (x *GetServerInfoRequest) GetCostsFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CostsFrom
+	}
+	return nil
+}
+
+func (x *GetServerInfoRequest) GetCostsTo() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CostsTo
+	}
+	return nil
 }
 
 // Facts about the server.
@@ -388,9 +406,16 @@ type GetServerInfoResponse struct {
 	// Caps that hold for the requested tenant and project too, and count spending in scopes that the caller's token does not
 	// cover: without figures, which would tell what others have spent. Empty while the store does not answer
 	// (`spend_unknown`).
-	HiddenCaps    []*HiddenCap `protobuf:"bytes,26,rep,name=hidden_caps,json=hiddenCaps,proto3" json:"hidden_caps,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	HiddenCaps []*HiddenCap `protobuf:"bytes,26,rep,name=hidden_caps,json=hiddenCaps,proto3" json:"hidden_caps,omitempty"`
+	// What models cost each project from the day of `costs_from` to that of `costs_to`, by tenant and project: of the
+	// projects that this server serves and the caller's token covers, those in which models were asked in these days, at
+	// most 5,000. Empty unless asked for, and while the store does not answer (`spend_unknown`). Days whose spending was
+	// removed because it was old are missing.
+	ProjectCosts []*ProjectCost `protobuf:"bytes,27,rep,name=project_costs,json=projectCosts,proto3" json:"project_costs,omitempty"`
+	// Whether there are more than these 5,000 projects.
+	MoreProjectCosts bool `protobuf:"varint,28,opt,name=more_project_costs,json=moreProjectCosts,proto3" json:"more_project_costs,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *GetServerInfoResponse) Reset() {
@@ -591,6 +616,202 @@ func (x *GetServerInfoResponse) GetHiddenCaps() []*HiddenCap {
 	return nil
 }
 
+func (x *GetServerInfoResponse) GetProjectCosts() []*ProjectCost {
+	if x != nil {
+		return x.ProjectCosts
+	}
+	return nil
+}
+
+func (x *GetServerInfoResponse) GetMoreProjectCosts() bool {
+	if x != nil {
+		return x.MoreProjectCosts
+	}
+	return false
+}
+
+// What models cost one project in a span of UTC days, for all purposes.
+type ProjectCost struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// The number of calls, including failed attempts.
+	Calls int64 `protobuf:"varint,3,opt,name=calls,proto3" json:"calls,omitempty"`
+	// Input and output tokens of calls that have ended.
+	Tokens int64 `protobuf:"varint,4,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// The cost in USD of calls that have ended.
+	Usd float64 `protobuf:"fixed64,5,opt,name=usd,proto3" json:"usd,omitempty"`
+	// The most tokens that calls in progress can use, and what calls reserved whose end was never recorded.
+	ReservedTokens int64 `protobuf:"varint,6,opt,name=reserved_tokens,json=reservedTokens,proto3" json:"reserved_tokens,omitempty"`
+	// The same in USD.
+	ReservedUsd float64 `protobuf:"fixed64,7,opt,name=reserved_usd,json=reservedUsd,proto3" json:"reserved_usd,omitempty"`
+	// How many of the calls no model answered, although one may have begun to: what they cost is estimated.
+	UnansweredCalls int64 `protobuf:"varint,8,opt,name=unanswered_calls,json=unansweredCalls,proto3" json:"unanswered_calls,omitempty"`
+	// The estimate of the tokens of these calls; a part of `tokens`.
+	EstimatedTokens int64 `protobuf:"varint,9,opt,name=estimated_tokens,json=estimatedTokens,proto3" json:"estimated_tokens,omitempty"`
+	// The estimate of what these calls cost in USD; a part of `usd`.
+	EstimatedUsd float64 `protobuf:"fixed64,10,opt,name=estimated_usd,json=estimatedUsd,proto3" json:"estimated_usd,omitempty"`
+	// The tokens that count against the project's cap today, including reserved ones.
+	TodayTokens int64 `protobuf:"varint,11,opt,name=today_tokens,json=todayTokens,proto3" json:"today_tokens,omitempty"`
+	// The USD that count against the project's cap today, including reserved ones.
+	TodayUsd float64 `protobuf:"fixed64,12,opt,name=today_usd,json=todayUsd,proto3" json:"today_usd,omitempty"`
+	// The least cap on the project's tokens of a day; absent when there is none on all purposes together.
+	TokensPerDay *int64 `protobuf:"varint,13,opt,name=tokens_per_day,json=tokensPerDay,proto3,oneof" json:"tokens_per_day,omitempty"`
+	// The least cap on the project's USD of a day; absent when there is none on all purposes together.
+	UsdPerDay *float64 `protobuf:"fixed64,14,opt,name=usd_per_day,json=usdPerDay,proto3,oneof" json:"usd_per_day,omitempty"`
+	// The least cap on the tokens of a day of all projects of the tenant; absent when there is none on all purposes
+	// together, and when the caller's token does not cover all of them.
+	TenantTokensPerDay *int64 `protobuf:"varint,15,opt,name=tenant_tokens_per_day,json=tenantTokensPerDay,proto3,oneof" json:"tenant_tokens_per_day,omitempty"`
+	// The same in USD.
+	TenantUsdPerDay *float64 `protobuf:"fixed64,16,opt,name=tenant_usd_per_day,json=tenantUsdPerDay,proto3,oneof" json:"tenant_usd_per_day,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *ProjectCost) Reset() {
+	*x = ProjectCost{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProjectCost) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProjectCost) ProtoMessage() {}
+
+func (x *ProjectCost) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProjectCost.ProtoReflect.Descriptor instead.
+func (*ProjectCost) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ProjectCost) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *ProjectCost) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *ProjectCost) GetCalls() int64 {
+	if x != nil {
+		return x.Calls
+	}
+	return 0
+}
+
+func (x *ProjectCost) GetTokens() int64 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
+func (x *ProjectCost) GetUsd() float64 {
+	if x != nil {
+		return x.Usd
+	}
+	return 0
+}
+
+func (x *ProjectCost) GetReservedTokens() int64 {
+	if x != nil {
+		return x.ReservedTokens
+	}
+	return 0
+}
+
+func (x *ProjectCost) GetReservedUsd() float64 {
+	if x != nil {
+		return x.ReservedUsd
+	}
+	return 0
+}
+
+func (x *ProjectCost) GetUnansweredCalls() int64 {
+	if x != nil {
+		return x.UnansweredCalls
+	}
+	return 0
+}
+
+func (x *ProjectCost) GetEstimatedTokens() int64 {
+	if x != nil {
+		return x.EstimatedTokens
+	}
+	return 0
+}
+
+func (x *ProjectCost) GetEstimatedUsd() float64 {
+	if x != nil {
+		return x.EstimatedUsd
+	}
+	return 0
+}
+
+func (x *ProjectCost) GetTodayTokens() int64 {
+	if x != nil {
+		return x.TodayTokens
+	}
+	return 0
+}
+
+func (x *ProjectCost) GetTodayUsd() float64 {
+	if x != nil {
+		return x.TodayUsd
+	}
+	return 0
+}
+
+func (x *ProjectCost) GetTokensPerDay() int64 {
+	if x != nil && x.TokensPerDay != nil {
+		return *x.TokensPerDay
+	}
+	return 0
+}
+
+func (x *ProjectCost) GetUsdPerDay() float64 {
+	if x != nil && x.UsdPerDay != nil {
+		return *x.UsdPerDay
+	}
+	return 0
+}
+
+func (x *ProjectCost) GetTenantTokensPerDay() int64 {
+	if x != nil && x.TenantTokensPerDay != nil {
+		return *x.TenantTokensPerDay
+	}
+	return 0
+}
+
+func (x *ProjectCost) GetTenantUsdPerDay() float64 {
+	if x != nil && x.TenantUsdPerDay != nil {
+		return *x.TenantUsdPerDay
+	}
+	return 0
+}
+
 // A cap whose figures the caller may not see.
 type HiddenCap struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -612,7 +833,7 @@ type HiddenCap struct {
 
 func (x *HiddenCap) Reset() {
 	*x = HiddenCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[2]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -624,7 +845,7 @@ func (x *HiddenCap) String() string {
 func (*HiddenCap) ProtoMessage() {}
 
 func (x *HiddenCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[2]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -637,7 +858,7 @@ func (x *HiddenCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HiddenCap.ProtoReflect.Descriptor instead.
 func (*HiddenCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{2}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *HiddenCap) GetOwner() SpendCapOwner {
@@ -701,7 +922,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -713,7 +934,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -726,7 +947,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{3}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Finding) GetSubject() string {
@@ -795,7 +1016,7 @@ type RefusedCaller struct {
 
 func (x *RefusedCaller) Reset() {
 	*x = RefusedCaller{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -807,7 +1028,7 @@ func (x *RefusedCaller) String() string {
 func (*RefusedCaller) ProtoMessage() {}
 
 func (x *RefusedCaller) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -820,7 +1041,7 @@ func (x *RefusedCaller) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefusedCaller.ProtoReflect.Descriptor instead.
 func (*RefusedCaller) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{4}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RefusedCaller) GetPeer() string {
@@ -911,7 +1132,7 @@ type Traffic struct {
 
 func (x *Traffic) Reset() {
 	*x = Traffic{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -923,7 +1144,7 @@ func (x *Traffic) String() string {
 func (*Traffic) ProtoMessage() {}
 
 func (x *Traffic) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -936,7 +1157,7 @@ func (x *Traffic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Traffic.ProtoReflect.Descriptor instead.
 func (*Traffic) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Traffic) GetPeriod() *durationpb.Duration {
@@ -1005,7 +1226,7 @@ type Sender struct {
 
 func (x *Sender) Reset() {
 	*x = Sender{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1017,7 +1238,7 @@ func (x *Sender) String() string {
 func (*Sender) ProtoMessage() {}
 
 func (x *Sender) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1030,7 +1251,7 @@ func (x *Sender) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sender.ProtoReflect.Descriptor instead.
 func (*Sender) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{6}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Sender) GetToken() string {
@@ -1108,7 +1329,7 @@ type AdviceChange struct {
 
 func (x *AdviceChange) Reset() {
 	*x = AdviceChange{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1120,7 +1341,7 @@ func (x *AdviceChange) String() string {
 func (*AdviceChange) ProtoMessage() {}
 
 func (x *AdviceChange) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1133,7 +1354,7 @@ func (x *AdviceChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdviceChange.ProtoReflect.Descriptor instead.
 func (*AdviceChange) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{7}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *AdviceChange) GetTime() *timestamppb.Timestamp {
@@ -1198,7 +1419,7 @@ type Backlog struct {
 
 func (x *Backlog) Reset() {
 	*x = Backlog{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1210,7 +1431,7 @@ func (x *Backlog) String() string {
 func (*Backlog) ProtoMessage() {}
 
 func (x *Backlog) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1223,7 +1444,7 @@ func (x *Backlog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backlog.ProtoReflect.Descriptor instead.
 func (*Backlog) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{8}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Backlog) GetKind() string {
@@ -1265,7 +1486,7 @@ type StoreInfo struct {
 
 func (x *StoreInfo) Reset() {
 	*x = StoreInfo{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1277,7 +1498,7 @@ func (x *StoreInfo) String() string {
 func (*StoreInfo) ProtoMessage() {}
 
 func (x *StoreInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1290,7 +1511,7 @@ func (x *StoreInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoreInfo.ProtoReflect.Descriptor instead.
 func (*StoreInfo) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{9}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *StoreInfo) GetKind() string {
@@ -1356,7 +1577,7 @@ type StoreClock struct {
 
 func (x *StoreClock) Reset() {
 	*x = StoreClock{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1368,7 +1589,7 @@ func (x *StoreClock) String() string {
 func (*StoreClock) ProtoMessage() {}
 
 func (x *StoreClock) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1381,7 +1602,7 @@ func (x *StoreClock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoreClock.ProtoReflect.Descriptor instead.
 func (*StoreClock) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{10}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *StoreClock) GetAhead() *durationpb.Duration {
@@ -1422,7 +1643,7 @@ type ModelInfo struct {
 
 func (x *ModelInfo) Reset() {
 	*x = ModelInfo{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1434,7 +1655,7 @@ func (x *ModelInfo) String() string {
 func (*ModelInfo) ProtoMessage() {}
 
 func (x *ModelInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1447,7 +1668,7 @@ func (x *ModelInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelInfo.ProtoReflect.Descriptor instead.
 func (*ModelInfo) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{11}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ModelInfo) GetPurpose() string {
@@ -1520,7 +1741,7 @@ type ModelOutage struct {
 
 func (x *ModelOutage) Reset() {
 	*x = ModelOutage{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1532,7 +1753,7 @@ func (x *ModelOutage) String() string {
 func (*ModelOutage) ProtoMessage() {}
 
 func (x *ModelOutage) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1545,7 +1766,7 @@ func (x *ModelOutage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelOutage.ProtoReflect.Descriptor instead.
 func (*ModelOutage) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{12}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ModelOutage) GetPurpose() string {
@@ -1629,7 +1850,7 @@ type MemoryEmbedding struct {
 
 func (x *MemoryEmbedding) Reset() {
 	*x = MemoryEmbedding{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1641,7 +1862,7 @@ func (x *MemoryEmbedding) String() string {
 func (*MemoryEmbedding) ProtoMessage() {}
 
 func (x *MemoryEmbedding) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1654,7 +1875,7 @@ func (x *MemoryEmbedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryEmbedding.ProtoReflect.Descriptor instead.
 func (*MemoryEmbedding) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{13}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *MemoryEmbedding) GetModel() string {
@@ -1734,7 +1955,7 @@ type Spend struct {
 
 func (x *Spend) Reset() {
 	*x = Spend{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1746,7 +1967,7 @@ func (x *Spend) String() string {
 func (*Spend) ProtoMessage() {}
 
 func (x *Spend) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1759,7 +1980,7 @@ func (x *Spend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spend.ProtoReflect.Descriptor instead.
 func (*Spend) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{14}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Spend) GetDay() string {
@@ -1883,7 +2104,7 @@ type SpendCap struct {
 
 func (x *SpendCap) Reset() {
 	*x = SpendCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1895,7 +2116,7 @@ func (x *SpendCap) String() string {
 func (*SpendCap) ProtoMessage() {}
 
 func (x *SpendCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1908,7 +2129,7 @@ func (x *SpendCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpendCap.ProtoReflect.Descriptor instead.
 func (*SpendCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{15}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SpendCap) GetLevel() SpendLevel {
@@ -2020,7 +2241,7 @@ type Policy struct {
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2032,7 +2253,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2045,7 +2266,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{16}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Policy) GetRetention() *RetentionPolicy {
@@ -2091,7 +2312,7 @@ type RetentionPolicy struct {
 
 func (x *RetentionPolicy) Reset() {
 	*x = RetentionPolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2103,7 +2324,7 @@ func (x *RetentionPolicy) String() string {
 func (*RetentionPolicy) ProtoMessage() {}
 
 func (x *RetentionPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2116,7 +2337,7 @@ func (x *RetentionPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetentionPolicy.ProtoReflect.Descriptor instead.
 func (*RetentionPolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{17}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RetentionPolicy) GetSpendDays() int32 {
@@ -2176,7 +2397,7 @@ type PolicyCap struct {
 
 func (x *PolicyCap) Reset() {
 	*x = PolicyCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2188,7 +2409,7 @@ func (x *PolicyCap) String() string {
 func (*PolicyCap) ProtoMessage() {}
 
 func (x *PolicyCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2201,7 +2422,7 @@ func (x *PolicyCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyCap.ProtoReflect.Descriptor instead.
 func (*PolicyCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{18}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *PolicyCap) GetPurpose() string {
@@ -2239,7 +2460,7 @@ type AdvicePolicy struct {
 
 func (x *AdvicePolicy) Reset() {
 	*x = AdvicePolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2251,7 +2472,7 @@ func (x *AdvicePolicy) String() string {
 func (*AdvicePolicy) ProtoMessage() {}
 
 func (x *AdvicePolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2264,7 +2485,7 @@ func (x *AdvicePolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdvicePolicy.ProtoReflect.Descriptor instead.
 func (*AdvicePolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{19}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *AdvicePolicy) GetOff() []AdviceKind {
@@ -2298,7 +2519,7 @@ type StoredPolicy struct {
 
 func (x *StoredPolicy) Reset() {
 	*x = StoredPolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2310,7 +2531,7 @@ func (x *StoredPolicy) String() string {
 func (*StoredPolicy) ProtoMessage() {}
 
 func (x *StoredPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2323,7 +2544,7 @@ func (x *StoredPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoredPolicy.ProtoReflect.Descriptor instead.
 func (*StoredPolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{20}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *StoredPolicy) GetPolicy() *Policy {
@@ -2367,7 +2588,7 @@ type GetPolicyRequest struct {
 
 func (x *GetPolicyRequest) Reset() {
 	*x = GetPolicyRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2379,7 +2600,7 @@ func (x *GetPolicyRequest) String() string {
 func (*GetPolicyRequest) ProtoMessage() {}
 
 func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2392,7 +2613,7 @@ func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*GetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{21}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GetPolicyRequest) GetTenantId() string {
@@ -2431,7 +2652,7 @@ type GetPolicyResponse struct {
 
 func (x *GetPolicyResponse) Reset() {
 	*x = GetPolicyResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2443,7 +2664,7 @@ func (x *GetPolicyResponse) String() string {
 func (*GetPolicyResponse) ProtoMessage() {}
 
 func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2456,7 +2677,7 @@ func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*GetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{22}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetPolicyResponse) GetTenantId() string {
@@ -2527,7 +2748,7 @@ type SetPolicyRequest struct {
 
 func (x *SetPolicyRequest) Reset() {
 	*x = SetPolicyRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2539,7 +2760,7 @@ func (x *SetPolicyRequest) String() string {
 func (*SetPolicyRequest) ProtoMessage() {}
 
 func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2552,7 +2773,7 @@ func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*SetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{23}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SetPolicyRequest) GetTenantId() string {
@@ -2615,7 +2836,7 @@ type SetPolicyResponse struct {
 
 func (x *SetPolicyResponse) Reset() {
 	*x = SetPolicyResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2627,7 +2848,7 @@ func (x *SetPolicyResponse) String() string {
 func (*SetPolicyResponse) ProtoMessage() {}
 
 func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2640,7 +2861,7 @@ func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*SetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{24}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SetPolicyResponse) GetStored() *StoredPolicy {
@@ -2674,7 +2895,7 @@ type EraseRequest struct {
 
 func (x *EraseRequest) Reset() {
 	*x = EraseRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[25]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2686,7 +2907,7 @@ func (x *EraseRequest) String() string {
 func (*EraseRequest) ProtoMessage() {}
 
 func (x *EraseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[25]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2699,7 +2920,7 @@ func (x *EraseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseRequest.ProtoReflect.Descriptor instead.
 func (*EraseRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{25}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *EraseRequest) GetTenantId() string {
@@ -2800,7 +3021,7 @@ type EraseResponse struct {
 
 func (x *EraseResponse) Reset() {
 	*x = EraseResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[26]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2812,7 +3033,7 @@ func (x *EraseResponse) String() string {
 func (*EraseResponse) ProtoMessage() {}
 
 func (x *EraseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[26]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2825,7 +3046,7 @@ func (x *EraseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseResponse.ProtoReflect.Descriptor instead.
 func (*EraseResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{26}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *EraseResponse) GetCounts() map[string]int64 {
@@ -2859,7 +3080,7 @@ type ListTombstonesRequest struct {
 
 func (x *ListTombstonesRequest) Reset() {
 	*x = ListTombstonesRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[27]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2871,7 +3092,7 @@ func (x *ListTombstonesRequest) String() string {
 func (*ListTombstonesRequest) ProtoMessage() {}
 
 func (x *ListTombstonesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[27]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2884,7 +3105,7 @@ func (x *ListTombstonesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTombstonesRequest.ProtoReflect.Descriptor instead.
 func (*ListTombstonesRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{27}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListTombstonesRequest) GetTenantId() string {
@@ -2928,7 +3149,7 @@ type ListTombstonesResponse struct {
 
 func (x *ListTombstonesResponse) Reset() {
 	*x = ListTombstonesResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[28]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2940,7 +3161,7 @@ func (x *ListTombstonesResponse) String() string {
 func (*ListTombstonesResponse) ProtoMessage() {}
 
 func (x *ListTombstonesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[28]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2953,7 +3174,7 @@ func (x *ListTombstonesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTombstonesResponse.ProtoReflect.Descriptor instead.
 func (*ListTombstonesResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{28}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListTombstonesResponse) GetTombstones() []*Tombstone {
@@ -2985,7 +3206,7 @@ type Tombstone struct {
 
 func (x *Tombstone) Reset() {
 	*x = Tombstone{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[29]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2997,7 +3218,7 @@ func (x *Tombstone) String() string {
 func (*Tombstone) ProtoMessage() {}
 
 func (x *Tombstone) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[29]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3010,7 +3231,7 @@ func (x *Tombstone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tombstone.ProtoReflect.Descriptor instead.
 func (*Tombstone) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{29}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Tombstone) GetKind() string {
@@ -3038,14 +3259,16 @@ var File_sidemirror_v1_sidecar_proto protoreflect.FileDescriptor
 
 const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
-	"\x1bsidemirror/v1/sidecar.proto\x12\rsidemirror.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1csidemirror/v1/thinking.proto\"\xa7\x01\n" +
+	"\x1bsidemirror/v1/sidecar.proto\x12\rsidemirror.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1csidemirror/v1/thinking.proto\"\x99\x02\n" +
 	"\x14GetServerInfoRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\x12.\n" +
 	"\x13with_advice_changes\x18\x03 \x01(\bR\x11withAdviceChanges\x12#\n" +
-	"\rwith_findings\x18\x04 \x01(\bR\fwithFindings\"\xdf\n" +
+	"\rwith_findings\x18\x04 \x01(\bR\fwithFindings\x129\n" +
 	"\n" +
+	"costs_from\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tcostsFrom\x125\n" +
+	"\bcosts_to\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\acostsTo\"\xce\v\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1b\n" +
 	"\ttenant_id\x18\x02 \x01(\tR\btenantId\x12\x1d\n" +
@@ -3076,10 +3299,35 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\rmodel_outages\x18\x18 \x03(\v2\x1a.sidemirror.v1.ModelOutageR\fmodelOutages\x12+\n" +
 	"\x11quarantined_count\x18\x19 \x01(\x05R\x10quarantinedCount\x129\n" +
 	"\vhidden_caps\x18\x1a \x03(\v2\x18.sidemirror.v1.HiddenCapR\n" +
-	"hiddenCaps\x1a9\n" +
+	"hiddenCaps\x12?\n" +
+	"\rproject_costs\x18\x1b \x03(\v2\x1a.sidemirror.v1.ProjectCostR\fprojectCosts\x12,\n" +
+	"\x12more_project_costs\x18\x1c \x01(\bR\x10moreProjectCosts\x1a9\n" +
 	"\vLimitsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x8d\x02\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x9e\x05\n" +
+	"\vProjectCost\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x14\n" +
+	"\x05calls\x18\x03 \x01(\x03R\x05calls\x12\x16\n" +
+	"\x06tokens\x18\x04 \x01(\x03R\x06tokens\x12\x10\n" +
+	"\x03usd\x18\x05 \x01(\x01R\x03usd\x12'\n" +
+	"\x0freserved_tokens\x18\x06 \x01(\x03R\x0ereservedTokens\x12!\n" +
+	"\freserved_usd\x18\a \x01(\x01R\vreservedUsd\x12)\n" +
+	"\x10unanswered_calls\x18\b \x01(\x03R\x0funansweredCalls\x12)\n" +
+	"\x10estimated_tokens\x18\t \x01(\x03R\x0festimatedTokens\x12#\n" +
+	"\restimated_usd\x18\n" +
+	" \x01(\x01R\festimatedUsd\x12!\n" +
+	"\ftoday_tokens\x18\v \x01(\x03R\vtodayTokens\x12\x1b\n" +
+	"\ttoday_usd\x18\f \x01(\x01R\btodayUsd\x12)\n" +
+	"\x0etokens_per_day\x18\r \x01(\x03H\x00R\ftokensPerDay\x88\x01\x01\x12#\n" +
+	"\vusd_per_day\x18\x0e \x01(\x01H\x01R\tusdPerDay\x88\x01\x01\x126\n" +
+	"\x15tenant_tokens_per_day\x18\x0f \x01(\x03H\x02R\x12tenantTokensPerDay\x88\x01\x01\x120\n" +
+	"\x12tenant_usd_per_day\x18\x10 \x01(\x01H\x03R\x0ftenantUsdPerDay\x88\x01\x01B\x11\n" +
+	"\x0f_tokens_per_dayB\x0e\n" +
+	"\f_usd_per_dayB\x18\n" +
+	"\x16_tenant_tokens_per_dayB\x15\n" +
+	"\x13_tenant_usd_per_day\"\x8d\x02\n" +
 	"\tHiddenCap\x122\n" +
 	"\x05owner\x18\x01 \x01(\x0e2\x1c.sidemirror.v1.SpendCapOwnerR\x05owner\x12/\n" +
 	"\x05level\x18\x02 \x01(\x0e2\x19.sidemirror.v1.SpendLevelR\x05level\x12\x18\n" +
@@ -3350,7 +3598,7 @@ func file_sidemirror_v1_sidecar_proto_rawDescGZIP() []byte {
 }
 
 var file_sidemirror_v1_sidecar_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_sidemirror_v1_sidecar_proto_goTypes = []any{
 	(SpendLevel)(0),                // 0: sidemirror.v1.SpendLevel
 	(SpendCapOwner)(0),             // 1: sidemirror.v1.SpendCapOwner
@@ -3358,116 +3606,120 @@ var file_sidemirror_v1_sidecar_proto_goTypes = []any{
 	(AdviceKind)(0),                // 3: sidemirror.v1.AdviceKind
 	(*GetServerInfoRequest)(nil),   // 4: sidemirror.v1.GetServerInfoRequest
 	(*GetServerInfoResponse)(nil),  // 5: sidemirror.v1.GetServerInfoResponse
-	(*HiddenCap)(nil),              // 6: sidemirror.v1.HiddenCap
-	(*Finding)(nil),                // 7: sidemirror.v1.Finding
-	(*RefusedCaller)(nil),          // 8: sidemirror.v1.RefusedCaller
-	(*Traffic)(nil),                // 9: sidemirror.v1.Traffic
-	(*Sender)(nil),                 // 10: sidemirror.v1.Sender
-	(*AdviceChange)(nil),           // 11: sidemirror.v1.AdviceChange
-	(*Backlog)(nil),                // 12: sidemirror.v1.Backlog
-	(*StoreInfo)(nil),              // 13: sidemirror.v1.StoreInfo
-	(*StoreClock)(nil),             // 14: sidemirror.v1.StoreClock
-	(*ModelInfo)(nil),              // 15: sidemirror.v1.ModelInfo
-	(*ModelOutage)(nil),            // 16: sidemirror.v1.ModelOutage
-	(*MemoryEmbedding)(nil),        // 17: sidemirror.v1.MemoryEmbedding
-	(*Spend)(nil),                  // 18: sidemirror.v1.Spend
-	(*SpendCap)(nil),               // 19: sidemirror.v1.SpendCap
-	(*Policy)(nil),                 // 20: sidemirror.v1.Policy
-	(*RetentionPolicy)(nil),        // 21: sidemirror.v1.RetentionPolicy
-	(*PolicyCap)(nil),              // 22: sidemirror.v1.PolicyCap
-	(*AdvicePolicy)(nil),           // 23: sidemirror.v1.AdvicePolicy
-	(*StoredPolicy)(nil),           // 24: sidemirror.v1.StoredPolicy
-	(*GetPolicyRequest)(nil),       // 25: sidemirror.v1.GetPolicyRequest
-	(*GetPolicyResponse)(nil),      // 26: sidemirror.v1.GetPolicyResponse
-	(*SetPolicyRequest)(nil),       // 27: sidemirror.v1.SetPolicyRequest
-	(*SetPolicyResponse)(nil),      // 28: sidemirror.v1.SetPolicyResponse
-	(*EraseRequest)(nil),           // 29: sidemirror.v1.EraseRequest
-	(*EraseResponse)(nil),          // 30: sidemirror.v1.EraseResponse
-	(*ListTombstonesRequest)(nil),  // 31: sidemirror.v1.ListTombstonesRequest
-	(*ListTombstonesResponse)(nil), // 32: sidemirror.v1.ListTombstonesResponse
-	(*Tombstone)(nil),              // 33: sidemirror.v1.Tombstone
-	nil,                            // 34: sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	nil,                            // 35: sidemirror.v1.EraseResponse.CountsEntry
-	(*ThinkingConfig)(nil),         // 36: sidemirror.v1.ThinkingConfig
-	(*TurnBudget)(nil),             // 37: sidemirror.v1.TurnBudget
-	(*timestamppb.Timestamp)(nil),  // 38: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 39: google.protobuf.Duration
+	(*ProjectCost)(nil),            // 6: sidemirror.v1.ProjectCost
+	(*HiddenCap)(nil),              // 7: sidemirror.v1.HiddenCap
+	(*Finding)(nil),                // 8: sidemirror.v1.Finding
+	(*RefusedCaller)(nil),          // 9: sidemirror.v1.RefusedCaller
+	(*Traffic)(nil),                // 10: sidemirror.v1.Traffic
+	(*Sender)(nil),                 // 11: sidemirror.v1.Sender
+	(*AdviceChange)(nil),           // 12: sidemirror.v1.AdviceChange
+	(*Backlog)(nil),                // 13: sidemirror.v1.Backlog
+	(*StoreInfo)(nil),              // 14: sidemirror.v1.StoreInfo
+	(*StoreClock)(nil),             // 15: sidemirror.v1.StoreClock
+	(*ModelInfo)(nil),              // 16: sidemirror.v1.ModelInfo
+	(*ModelOutage)(nil),            // 17: sidemirror.v1.ModelOutage
+	(*MemoryEmbedding)(nil),        // 18: sidemirror.v1.MemoryEmbedding
+	(*Spend)(nil),                  // 19: sidemirror.v1.Spend
+	(*SpendCap)(nil),               // 20: sidemirror.v1.SpendCap
+	(*Policy)(nil),                 // 21: sidemirror.v1.Policy
+	(*RetentionPolicy)(nil),        // 22: sidemirror.v1.RetentionPolicy
+	(*PolicyCap)(nil),              // 23: sidemirror.v1.PolicyCap
+	(*AdvicePolicy)(nil),           // 24: sidemirror.v1.AdvicePolicy
+	(*StoredPolicy)(nil),           // 25: sidemirror.v1.StoredPolicy
+	(*GetPolicyRequest)(nil),       // 26: sidemirror.v1.GetPolicyRequest
+	(*GetPolicyResponse)(nil),      // 27: sidemirror.v1.GetPolicyResponse
+	(*SetPolicyRequest)(nil),       // 28: sidemirror.v1.SetPolicyRequest
+	(*SetPolicyResponse)(nil),      // 29: sidemirror.v1.SetPolicyResponse
+	(*EraseRequest)(nil),           // 30: sidemirror.v1.EraseRequest
+	(*EraseResponse)(nil),          // 31: sidemirror.v1.EraseResponse
+	(*ListTombstonesRequest)(nil),  // 32: sidemirror.v1.ListTombstonesRequest
+	(*ListTombstonesResponse)(nil), // 33: sidemirror.v1.ListTombstonesResponse
+	(*Tombstone)(nil),              // 34: sidemirror.v1.Tombstone
+	nil,                            // 35: sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	nil,                            // 36: sidemirror.v1.EraseResponse.CountsEntry
+	(*timestamppb.Timestamp)(nil),  // 37: google.protobuf.Timestamp
+	(*ThinkingConfig)(nil),         // 38: sidemirror.v1.ThinkingConfig
+	(*TurnBudget)(nil),             // 39: sidemirror.v1.TurnBudget
+	(*durationpb.Duration)(nil),    // 40: google.protobuf.Duration
 }
 var file_sidemirror_v1_sidecar_proto_depIdxs = []int32{
-	13, // 0: sidemirror.v1.GetServerInfoResponse.stores:type_name -> sidemirror.v1.StoreInfo
-	15, // 1: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
-	36, // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
-	37, // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
-	34, // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	18, // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
-	19, // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
-	14, // 7: sidemirror.v1.GetServerInfoResponse.store_clock:type_name -> sidemirror.v1.StoreClock
-	17, // 8: sidemirror.v1.GetServerInfoResponse.memory_embedding:type_name -> sidemirror.v1.MemoryEmbedding
-	12, // 9: sidemirror.v1.GetServerInfoResponse.backlog:type_name -> sidemirror.v1.Backlog
-	11, // 10: sidemirror.v1.GetServerInfoResponse.advice_changes:type_name -> sidemirror.v1.AdviceChange
-	38, // 11: sidemirror.v1.GetServerInfoResponse.server_time:type_name -> google.protobuf.Timestamp
-	9,  // 12: sidemirror.v1.GetServerInfoResponse.traffic:type_name -> sidemirror.v1.Traffic
-	8,  // 13: sidemirror.v1.GetServerInfoResponse.refused_callers:type_name -> sidemirror.v1.RefusedCaller
-	19, // 14: sidemirror.v1.GetServerInfoResponse.refusing_caps:type_name -> sidemirror.v1.SpendCap
-	7,  // 15: sidemirror.v1.GetServerInfoResponse.findings:type_name -> sidemirror.v1.Finding
-	16, // 16: sidemirror.v1.GetServerInfoResponse.model_outages:type_name -> sidemirror.v1.ModelOutage
-	6,  // 17: sidemirror.v1.GetServerInfoResponse.hidden_caps:type_name -> sidemirror.v1.HiddenCap
-	1,  // 18: sidemirror.v1.HiddenCap.owner:type_name -> sidemirror.v1.SpendCapOwner
-	0,  // 19: sidemirror.v1.HiddenCap.level:type_name -> sidemirror.v1.SpendLevel
-	38, // 20: sidemirror.v1.HiddenCap.reset_time:type_name -> google.protobuf.Timestamp
-	38, // 21: sidemirror.v1.Finding.last_time:type_name -> google.protobuf.Timestamp
-	38, // 22: sidemirror.v1.RefusedCaller.first_time:type_name -> google.protobuf.Timestamp
-	38, // 23: sidemirror.v1.RefusedCaller.last_time:type_name -> google.protobuf.Timestamp
-	39, // 24: sidemirror.v1.Traffic.period:type_name -> google.protobuf.Duration
-	10, // 25: sidemirror.v1.Traffic.callers:type_name -> sidemirror.v1.Sender
-	10, // 26: sidemirror.v1.Traffic.sessions:type_name -> sidemirror.v1.Sender
-	10, // 27: sidemirror.v1.Traffic.held_back:type_name -> sidemirror.v1.Sender
-	10, // 28: sidemirror.v1.Traffic.refused:type_name -> sidemirror.v1.Sender
-	39, // 29: sidemirror.v1.Sender.waited:type_name -> google.protobuf.Duration
-	38, // 30: sidemirror.v1.AdviceChange.time:type_name -> google.protobuf.Timestamp
-	2,  // 31: sidemirror.v1.AdviceChange.level:type_name -> sidemirror.v1.PolicyLevel
-	23, // 32: sidemirror.v1.AdviceChange.before:type_name -> sidemirror.v1.AdvicePolicy
-	23, // 33: sidemirror.v1.AdviceChange.after:type_name -> sidemirror.v1.AdvicePolicy
-	39, // 34: sidemirror.v1.StoreInfo.slowest_commit:type_name -> google.protobuf.Duration
-	39, // 35: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
-	38, // 36: sidemirror.v1.ModelInfo.last_answer_time:type_name -> google.protobuf.Timestamp
-	38, // 37: sidemirror.v1.ModelOutage.first_time:type_name -> google.protobuf.Timestamp
-	38, // 38: sidemirror.v1.ModelOutage.last_time:type_name -> google.protobuf.Timestamp
-	38, // 39: sidemirror.v1.ModelOutage.answered_others_time:type_name -> google.protobuf.Timestamp
-	0,  // 40: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
-	38, // 41: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
-	1,  // 42: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
-	21, // 43: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
-	22, // 44: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
-	23, // 45: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
-	3,  // 46: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
-	20, // 47: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
-	38, // 48: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
-	24, // 49: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
-	24, // 50: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
-	20, // 51: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
-	2,  // 52: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
-	20, // 53: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
-	24, // 54: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
-	35, // 55: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
-	38, // 56: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
-	33, // 57: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
-	38, // 58: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
-	4,  // 59: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
-	29, // 60: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
-	31, // 61: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
-	25, // 62: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
-	27, // 63: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
-	5,  // 64: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
-	30, // 65: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
-	32, // 66: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
-	26, // 67: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
-	28, // 68: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
-	64, // [64:69] is the sub-list for method output_type
-	59, // [59:64] is the sub-list for method input_type
-	59, // [59:59] is the sub-list for extension type_name
-	59, // [59:59] is the sub-list for extension extendee
-	0,  // [0:59] is the sub-list for field type_name
+	37, // 0: sidemirror.v1.GetServerInfoRequest.costs_from:type_name -> google.protobuf.Timestamp
+	37, // 1: sidemirror.v1.GetServerInfoRequest.costs_to:type_name -> google.protobuf.Timestamp
+	14, // 2: sidemirror.v1.GetServerInfoResponse.stores:type_name -> sidemirror.v1.StoreInfo
+	16, // 3: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
+	38, // 4: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
+	39, // 5: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
+	35, // 6: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	19, // 7: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
+	20, // 8: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
+	15, // 9: sidemirror.v1.GetServerInfoResponse.store_clock:type_name -> sidemirror.v1.StoreClock
+	18, // 10: sidemirror.v1.GetServerInfoResponse.memory_embedding:type_name -> sidemirror.v1.MemoryEmbedding
+	13, // 11: sidemirror.v1.GetServerInfoResponse.backlog:type_name -> sidemirror.v1.Backlog
+	12, // 12: sidemirror.v1.GetServerInfoResponse.advice_changes:type_name -> sidemirror.v1.AdviceChange
+	37, // 13: sidemirror.v1.GetServerInfoResponse.server_time:type_name -> google.protobuf.Timestamp
+	10, // 14: sidemirror.v1.GetServerInfoResponse.traffic:type_name -> sidemirror.v1.Traffic
+	9,  // 15: sidemirror.v1.GetServerInfoResponse.refused_callers:type_name -> sidemirror.v1.RefusedCaller
+	20, // 16: sidemirror.v1.GetServerInfoResponse.refusing_caps:type_name -> sidemirror.v1.SpendCap
+	8,  // 17: sidemirror.v1.GetServerInfoResponse.findings:type_name -> sidemirror.v1.Finding
+	17, // 18: sidemirror.v1.GetServerInfoResponse.model_outages:type_name -> sidemirror.v1.ModelOutage
+	7,  // 19: sidemirror.v1.GetServerInfoResponse.hidden_caps:type_name -> sidemirror.v1.HiddenCap
+	6,  // 20: sidemirror.v1.GetServerInfoResponse.project_costs:type_name -> sidemirror.v1.ProjectCost
+	1,  // 21: sidemirror.v1.HiddenCap.owner:type_name -> sidemirror.v1.SpendCapOwner
+	0,  // 22: sidemirror.v1.HiddenCap.level:type_name -> sidemirror.v1.SpendLevel
+	37, // 23: sidemirror.v1.HiddenCap.reset_time:type_name -> google.protobuf.Timestamp
+	37, // 24: sidemirror.v1.Finding.last_time:type_name -> google.protobuf.Timestamp
+	37, // 25: sidemirror.v1.RefusedCaller.first_time:type_name -> google.protobuf.Timestamp
+	37, // 26: sidemirror.v1.RefusedCaller.last_time:type_name -> google.protobuf.Timestamp
+	40, // 27: sidemirror.v1.Traffic.period:type_name -> google.protobuf.Duration
+	11, // 28: sidemirror.v1.Traffic.callers:type_name -> sidemirror.v1.Sender
+	11, // 29: sidemirror.v1.Traffic.sessions:type_name -> sidemirror.v1.Sender
+	11, // 30: sidemirror.v1.Traffic.held_back:type_name -> sidemirror.v1.Sender
+	11, // 31: sidemirror.v1.Traffic.refused:type_name -> sidemirror.v1.Sender
+	40, // 32: sidemirror.v1.Sender.waited:type_name -> google.protobuf.Duration
+	37, // 33: sidemirror.v1.AdviceChange.time:type_name -> google.protobuf.Timestamp
+	2,  // 34: sidemirror.v1.AdviceChange.level:type_name -> sidemirror.v1.PolicyLevel
+	24, // 35: sidemirror.v1.AdviceChange.before:type_name -> sidemirror.v1.AdvicePolicy
+	24, // 36: sidemirror.v1.AdviceChange.after:type_name -> sidemirror.v1.AdvicePolicy
+	40, // 37: sidemirror.v1.StoreInfo.slowest_commit:type_name -> google.protobuf.Duration
+	40, // 38: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
+	37, // 39: sidemirror.v1.ModelInfo.last_answer_time:type_name -> google.protobuf.Timestamp
+	37, // 40: sidemirror.v1.ModelOutage.first_time:type_name -> google.protobuf.Timestamp
+	37, // 41: sidemirror.v1.ModelOutage.last_time:type_name -> google.protobuf.Timestamp
+	37, // 42: sidemirror.v1.ModelOutage.answered_others_time:type_name -> google.protobuf.Timestamp
+	0,  // 43: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
+	37, // 44: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
+	1,  // 45: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
+	22, // 46: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
+	23, // 47: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
+	24, // 48: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
+	3,  // 49: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
+	21, // 50: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
+	37, // 51: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
+	25, // 52: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
+	25, // 53: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
+	21, // 54: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
+	2,  // 55: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
+	21, // 56: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
+	25, // 57: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
+	36, // 58: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
+	37, // 59: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
+	34, // 60: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
+	37, // 61: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
+	4,  // 62: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
+	30, // 63: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
+	32, // 64: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
+	26, // 65: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
+	28, // 66: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
+	5,  // 67: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
+	31, // 68: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
+	33, // 69: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
+	27, // 70: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
+	29, // 71: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
+	67, // [67:72] is the sub-list for method output_type
+	62, // [62:67] is the sub-list for method input_type
+	62, // [62:62] is the sub-list for extension type_name
+	62, // [62:62] is the sub-list for extension extendee
+	0,  // [0:62] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_sidecar_proto_init() }
@@ -3476,12 +3728,13 @@ func file_sidemirror_v1_sidecar_proto_init() {
 		return
 	}
 	file_sidemirror_v1_thinking_proto_init()
-	file_sidemirror_v1_sidecar_proto_msgTypes[5].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[15].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[17].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[2].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[6].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[16].OneofWrappers = []any{}
 	file_sidemirror_v1_sidecar_proto_msgTypes[18].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[23].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[25].OneofWrappers = []any{
+	file_sidemirror_v1_sidecar_proto_msgTypes[19].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[24].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[26].OneofWrappers = []any{
 		(*EraseRequest_TurnId)(nil),
 		(*EraseRequest_SessionId)(nil),
 		(*EraseRequest_SubjectId)(nil),
@@ -3492,7 +3745,7 @@ func file_sidemirror_v1_sidecar_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_sidecar_proto_rawDesc), len(file_sidemirror_v1_sidecar_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   32,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

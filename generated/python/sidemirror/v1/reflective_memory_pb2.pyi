@@ -450,20 +450,22 @@ class GetReflectionResponse(_message.Message):
     def __init__(self, memory: _Optional[_Union[Memory, _Mapping]] = ...) -> None: ...
 
 class ListReflectionsRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "kind", "state", "page_size", "page_token")
+    __slots__ = ("tenant_id", "project_id", "kind", "state", "page_size", "page_token", "reflection_ids")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    REFLECTION_IDS_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     kind: MemoryKind
     state: MemoryState
     page_size: int
     page_token: str
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., state: _Optional[_Union[MemoryState, str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    reflection_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., state: _Optional[_Union[MemoryState, str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., reflection_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ListReflectionsResponse(_message.Message):
     __slots__ = ("memories", "next_page_token")

@@ -57,19 +57,23 @@ ADVICE_KIND_LESSONS: AdviceKind
 ADVICE_KIND_RECOVERIES: AdviceKind
 
 class GetServerInfoRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "with_advice_changes", "with_findings")
+    __slots__ = ("tenant_id", "project_id", "with_advice_changes", "with_findings", "costs_from", "costs_to")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     WITH_ADVICE_CHANGES_FIELD_NUMBER: _ClassVar[int]
     WITH_FINDINGS_FIELD_NUMBER: _ClassVar[int]
+    COSTS_FROM_FIELD_NUMBER: _ClassVar[int]
+    COSTS_TO_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     with_advice_changes: bool
     with_findings: bool
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., with_advice_changes: bool = ..., with_findings: bool = ...) -> None: ...
+    costs_from: _timestamp_pb2.Timestamp
+    costs_to: _timestamp_pb2.Timestamp
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., with_advice_changes: bool = ..., with_findings: bool = ..., costs_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., costs_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class GetServerInfoResponse(_message.Message):
-    __slots__ = ("version", "tenant_id", "project_id", "stores", "models", "default_config", "default_budget", "limits", "spend", "spend_caps", "spend_unknown", "store_clock", "memory_embedding", "advice_is_shadow", "backlog", "advice_changes", "server_time", "traffic", "refused_callers", "refusing_caps", "findings", "model_outages", "quarantined_count", "hidden_caps")
+    __slots__ = ("version", "tenant_id", "project_id", "stores", "models", "default_config", "default_budget", "limits", "spend", "spend_caps", "spend_unknown", "store_clock", "memory_embedding", "advice_is_shadow", "backlog", "advice_changes", "server_time", "traffic", "refused_callers", "refusing_caps", "findings", "model_outages", "quarantined_count", "hidden_caps", "project_costs", "more_project_costs")
     class LimitsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -101,6 +105,8 @@ class GetServerInfoResponse(_message.Message):
     MODEL_OUTAGES_FIELD_NUMBER: _ClassVar[int]
     QUARANTINED_COUNT_FIELD_NUMBER: _ClassVar[int]
     HIDDEN_CAPS_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_COSTS_FIELD_NUMBER: _ClassVar[int]
+    MORE_PROJECT_COSTS_FIELD_NUMBER: _ClassVar[int]
     version: str
     tenant_id: str
     project_id: str
@@ -125,7 +131,45 @@ class GetServerInfoResponse(_message.Message):
     model_outages: _containers.RepeatedCompositeFieldContainer[ModelOutage]
     quarantined_count: int
     hidden_caps: _containers.RepeatedCompositeFieldContainer[HiddenCap]
-    def __init__(self, version: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., stores: _Optional[_Iterable[_Union[StoreInfo, _Mapping]]] = ..., models: _Optional[_Iterable[_Union[ModelInfo, _Mapping]]] = ..., default_config: _Optional[_Union[_thinking_pb2.ThinkingConfig, _Mapping]] = ..., default_budget: _Optional[_Union[_thinking_pb2.TurnBudget, _Mapping]] = ..., limits: _Optional[_Mapping[str, int]] = ..., spend: _Optional[_Iterable[_Union[Spend, _Mapping]]] = ..., spend_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ..., spend_unknown: bool = ..., store_clock: _Optional[_Union[StoreClock, _Mapping]] = ..., memory_embedding: _Optional[_Union[MemoryEmbedding, _Mapping]] = ..., advice_is_shadow: bool = ..., backlog: _Optional[_Iterable[_Union[Backlog, _Mapping]]] = ..., advice_changes: _Optional[_Iterable[_Union[AdviceChange, _Mapping]]] = ..., server_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., traffic: _Optional[_Union[Traffic, _Mapping]] = ..., refused_callers: _Optional[_Iterable[_Union[RefusedCaller, _Mapping]]] = ..., refusing_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[Finding, _Mapping]]] = ..., model_outages: _Optional[_Iterable[_Union[ModelOutage, _Mapping]]] = ..., quarantined_count: _Optional[int] = ..., hidden_caps: _Optional[_Iterable[_Union[HiddenCap, _Mapping]]] = ...) -> None: ...
+    project_costs: _containers.RepeatedCompositeFieldContainer[ProjectCost]
+    more_project_costs: bool
+    def __init__(self, version: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., stores: _Optional[_Iterable[_Union[StoreInfo, _Mapping]]] = ..., models: _Optional[_Iterable[_Union[ModelInfo, _Mapping]]] = ..., default_config: _Optional[_Union[_thinking_pb2.ThinkingConfig, _Mapping]] = ..., default_budget: _Optional[_Union[_thinking_pb2.TurnBudget, _Mapping]] = ..., limits: _Optional[_Mapping[str, int]] = ..., spend: _Optional[_Iterable[_Union[Spend, _Mapping]]] = ..., spend_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ..., spend_unknown: bool = ..., store_clock: _Optional[_Union[StoreClock, _Mapping]] = ..., memory_embedding: _Optional[_Union[MemoryEmbedding, _Mapping]] = ..., advice_is_shadow: bool = ..., backlog: _Optional[_Iterable[_Union[Backlog, _Mapping]]] = ..., advice_changes: _Optional[_Iterable[_Union[AdviceChange, _Mapping]]] = ..., server_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., traffic: _Optional[_Union[Traffic, _Mapping]] = ..., refused_callers: _Optional[_Iterable[_Union[RefusedCaller, _Mapping]]] = ..., refusing_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[Finding, _Mapping]]] = ..., model_outages: _Optional[_Iterable[_Union[ModelOutage, _Mapping]]] = ..., quarantined_count: _Optional[int] = ..., hidden_caps: _Optional[_Iterable[_Union[HiddenCap, _Mapping]]] = ..., project_costs: _Optional[_Iterable[_Union[ProjectCost, _Mapping]]] = ..., more_project_costs: bool = ...) -> None: ...
+
+class ProjectCost(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "calls", "tokens", "usd", "reserved_tokens", "reserved_usd", "unanswered_calls", "estimated_tokens", "estimated_usd", "today_tokens", "today_usd", "tokens_per_day", "usd_per_day", "tenant_tokens_per_day", "tenant_usd_per_day")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    CALLS_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    USD_FIELD_NUMBER: _ClassVar[int]
+    RESERVED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    RESERVED_USD_FIELD_NUMBER: _ClassVar[int]
+    UNANSWERED_CALLS_FIELD_NUMBER: _ClassVar[int]
+    ESTIMATED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    ESTIMATED_USD_FIELD_NUMBER: _ClassVar[int]
+    TODAY_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    TODAY_USD_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_PER_DAY_FIELD_NUMBER: _ClassVar[int]
+    USD_PER_DAY_FIELD_NUMBER: _ClassVar[int]
+    TENANT_TOKENS_PER_DAY_FIELD_NUMBER: _ClassVar[int]
+    TENANT_USD_PER_DAY_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    calls: int
+    tokens: int
+    usd: float
+    reserved_tokens: int
+    reserved_usd: float
+    unanswered_calls: int
+    estimated_tokens: int
+    estimated_usd: float
+    today_tokens: int
+    today_usd: float
+    tokens_per_day: int
+    usd_per_day: float
+    tenant_tokens_per_day: int
+    tenant_usd_per_day: float
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., calls: _Optional[int] = ..., tokens: _Optional[int] = ..., usd: _Optional[float] = ..., reserved_tokens: _Optional[int] = ..., reserved_usd: _Optional[float] = ..., unanswered_calls: _Optional[int] = ..., estimated_tokens: _Optional[int] = ..., estimated_usd: _Optional[float] = ..., today_tokens: _Optional[int] = ..., today_usd: _Optional[float] = ..., tokens_per_day: _Optional[int] = ..., usd_per_day: _Optional[float] = ..., tenant_tokens_per_day: _Optional[int] = ..., tenant_usd_per_day: _Optional[float] = ...) -> None: ...
 
 class HiddenCap(_message.Message):
     __slots__ = ("owner", "level", "purpose", "prevents_questions", "reset_time", "is_zero")

@@ -888,6 +888,15 @@ export declare type ListReflectionsRequest = Message<"sidemirror.v1.ListReflecti
    * @generated from field: string page_token = 6;
    */
   pageToken: string;
+
+  /**
+   * Instead of all memories those with these ids, in this order; an id that no memory has is left out, and so is what has
+   * no room on a page. The kind, the state and the fields of the page are then ignored. At most 100. Each has at most 128
+   * characters.
+   *
+   * @generated from field: repeated string reflection_ids = 7;
+   */
+  reflectionIds: string[];
 };
 
 /**

@@ -4,8 +4,8 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { ThinkingConfig, TurnBudget } from "./thinking_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { ThinkingConfig, TurnBudget } from "./thinking_pb.js";
 
 /**
  * Describes the file sidemirror/v1/sidecar.proto.
@@ -45,6 +45,20 @@ export declare type GetServerInfoRequest = Message<"sidemirror.v1.GetServerInfoR
    * @generated from field: bool with_findings = 4;
    */
   withFindings: boolean;
+
+  /**
+   * Any time of the first UTC day that `project_costs` counts; absent: the answer has none.
+   *
+   * @generated from field: google.protobuf.Timestamp costs_from = 5;
+   */
+  costsFrom?: Timestamp | undefined;
+
+  /**
+   * Any time of the last UTC day that `project_costs` counts; absent: today. Ignored without `costs_from`.
+   *
+   * @generated from field: google.protobuf.Timestamp costs_to = 6;
+   */
+  costsTo?: Timestamp | undefined;
 };
 
 /**
@@ -240,6 +254,23 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
    * @generated from field: repeated sidemirror.v1.HiddenCap hidden_caps = 26;
    */
   hiddenCaps: HiddenCap[];
+
+  /**
+   * What models cost each project from the day of `costs_from` to that of `costs_to`, by tenant and project: of the
+   * projects that this server serves and the caller's token covers, those in which models were asked in these days, at
+   * most 5,000. Empty unless asked for, and while the store does not answer (`spend_unknown`). Days whose spending was
+   * removed because it was old are missing.
+   *
+   * @generated from field: repeated sidemirror.v1.ProjectCost project_costs = 27;
+   */
+  projectCosts: ProjectCost[];
+
+  /**
+   * Whether there are more than these 5,000 projects.
+   *
+   * @generated from field: bool more_project_costs = 28;
+   */
+  moreProjectCosts: boolean;
 };
 
 /**
@@ -247,6 +278,132 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
  * Use `create(GetServerInfoResponseSchema)` to create a new message.
  */
 export declare const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse>;
+
+/**
+ * What models cost one project in a span of UTC days, for all purposes.
+ *
+ * @generated from message sidemirror.v1.ProjectCost
+ */
+export declare type ProjectCost = Message<"sidemirror.v1.ProjectCost"> & {
+  /**
+   * The tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * The number of calls, including failed attempts.
+   *
+   * @generated from field: int64 calls = 3;
+   */
+  calls: bigint;
+
+  /**
+   * Input and output tokens of calls that have ended.
+   *
+   * @generated from field: int64 tokens = 4;
+   */
+  tokens: bigint;
+
+  /**
+   * The cost in USD of calls that have ended.
+   *
+   * @generated from field: double usd = 5;
+   */
+  usd: number;
+
+  /**
+   * The most tokens that calls in progress can use, and what calls reserved whose end was never recorded.
+   *
+   * @generated from field: int64 reserved_tokens = 6;
+   */
+  reservedTokens: bigint;
+
+  /**
+   * The same in USD.
+   *
+   * @generated from field: double reserved_usd = 7;
+   */
+  reservedUsd: number;
+
+  /**
+   * How many of the calls no model answered, although one may have begun to: what they cost is estimated.
+   *
+   * @generated from field: int64 unanswered_calls = 8;
+   */
+  unansweredCalls: bigint;
+
+  /**
+   * The estimate of the tokens of these calls; a part of `tokens`.
+   *
+   * @generated from field: int64 estimated_tokens = 9;
+   */
+  estimatedTokens: bigint;
+
+  /**
+   * The estimate of what these calls cost in USD; a part of `usd`.
+   *
+   * @generated from field: double estimated_usd = 10;
+   */
+  estimatedUsd: number;
+
+  /**
+   * The tokens that count against the project's cap today, including reserved ones.
+   *
+   * @generated from field: int64 today_tokens = 11;
+   */
+  todayTokens: bigint;
+
+  /**
+   * The USD that count against the project's cap today, including reserved ones.
+   *
+   * @generated from field: double today_usd = 12;
+   */
+  todayUsd: number;
+
+  /**
+   * The least cap on the project's tokens of a day; absent when there is none on all purposes together.
+   *
+   * @generated from field: optional int64 tokens_per_day = 13;
+   */
+  tokensPerDay?: bigint | undefined;
+
+  /**
+   * The least cap on the project's USD of a day; absent when there is none on all purposes together.
+   *
+   * @generated from field: optional double usd_per_day = 14;
+   */
+  usdPerDay?: number | undefined;
+
+  /**
+   * The least cap on the tokens of a day of all projects of the tenant; absent when there is none on all purposes
+   * together, and when the caller's token does not cover all of them.
+   *
+   * @generated from field: optional int64 tenant_tokens_per_day = 15;
+   */
+  tenantTokensPerDay?: bigint | undefined;
+
+  /**
+   * The same in USD.
+   *
+   * @generated from field: optional double tenant_usd_per_day = 16;
+   */
+  tenantUsdPerDay?: number | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.ProjectCost.
+ * Use `create(ProjectCostSchema)` to create a new message.
+ */
+export declare const ProjectCostSchema: GenMessage<ProjectCost>;
 
 /**
  * A cap whose figures the caller may not see.

@@ -1,6 +1,7 @@
 """The arguments that several commands have, and the kinds of values that they take."""
 
 import argparse
+import datetime
 import re
 import sys
 from collections.abc import Iterable
@@ -114,6 +115,24 @@ def days(text: str) -> int | str:
     if not text.isdecimal() or not 1 <= int(text) <= 36_500:
         raise argparse.ArgumentTypeError("a number of days from 1 to 36,500 is expected, or `forever` or `unset`")
     return int(text)
+
+
+def day_count(text: str) -> int:
+    """A number of days up to a century."""
+    if not text.isdecimal() or not 1 <= int(text) <= 36_500:
+        raise argparse.ArgumentTypeError("a number of days from 1 to 36,500 is expected")
+    return int(text)
+
+
+def day(text: str) -> datetime.date:
+    """A day of the calendar since 1970."""
+    try:
+        found = datetime.date.fromisoformat(text)
+    except ValueError:
+        found = datetime.date.min
+    if found.year < 1970:
+        raise argparse.ArgumentTypeError("a day such as 2026-11-30 is expected")
+    return found
 
 
 def amount(text: str) -> int | str:

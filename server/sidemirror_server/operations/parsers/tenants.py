@@ -1,18 +1,34 @@
 """Parsers of the commands about what a tenant spends and what is decided for it."""
 
 import argparse
+from functools import partial
 
 from sidemirror_server.operations.parsers import Commands
-from sidemirror_server.operations.parsers.arguments import add_json, add_scope, add_target, amount, days, number
+from sidemirror_server.operations.parsers.arguments import (
+    add_json,
+    add_scope,
+    add_target,
+    amount,
+    day,
+    day_count,
+    days,
+    number,
+)
 
 
 def add_usage(commands: Commands) -> None:
     """Adds `usage`."""
     usage = commands.add_parser("usage", help="what models have cost in the last 7 days, and what is left of the caps")
     add_target(usage)
-    add_scope(usage)
+    add_scope(usage, tenants=True)
     add_json([usage])
-    usage.set_defaults(run=_usage)
+    whose = "add up what each tenant or project spent, or all; of those that the token is good for"
+    usage.add_argument("--by", choices=("tenant", "project", "all"), help=whose)
+    span = "a day (UTC) such as 2026-11-30; with --by"
+    usage.add_argument("--from", dest="from_day", type=day, metavar="DAY", help=f"the first day, {span}")
+    usage.add_argument("--to", dest="to_day", type=day, metavar="DAY", help=f"the last day, {span} (default: today)")
+    usage.add_argument("--days", type=day_count, metavar="N", help="so many days up to the last one (default: 7)")
+    usage.set_defaults(run=partial(_usage, usage))
 
 
 def add_policy(commands: Commands) -> None:
@@ -60,7 +76,20 @@ def _add_policy_scope(verbs: Commands) -> None:
     add_json(verbs.choices.values())
 
 
-def _usage(options: argparse.Namespace) -> int:
+def _usage(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    if options.by is not None:
+        from sidemirror_server.operations.costs import costs, span_of
+
+        if options.from_day and options.days:
+            parser.error("--days: not allowed with --from")
+        first, last = span_of(options)
+        if first > last:
+            parser.error(f"--from: {first} is after {last}")
+        return costs(options)
+    if options.from_day or options.to_day or options.days:
+        parser.error("--from, --to and --days are for sums: add --by tenant, --by project or --by all")
+    if options.scope is not None and options.scope.project_id is None:
+        parser.error("--scope: all of a tenant's projects are added up by --by tenant or --by project")
     from sidemirror_server.operations.usage import usage
 
     return usage(options)

@@ -16,6 +16,7 @@ from sidemirror_server.models.telemetry import ModelOutage
 from sidemirror_server.rpc.boundary.access import ANY, Token
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.strangers import Strangers
+from sidemirror_server.rpc.sidecar.costs import MOST, project_costs
 from sidemirror_server.rpc.sidecar.findings import QUARANTINED_TOLD, finding_to_wire, findings_of
 from sidemirror_server.rpc.sidecar.info import EmbeddingFacts, ServerInfo, StoreFacts
 from sidemirror_server.rpc.sidecar.policies import change_to_wire, is_shown
@@ -64,6 +65,7 @@ async def get_server_info(
     hidden: tuple[CapState, ...] = ()
     refusing: tuple[tuple[Scope, CapState], ...] = ()
     changed: tuple[AdviceChange, ...] = ()
+    costs: list[pb.ProjectCost] = []
     spend_unknown = False
     quarantined = 0
     try:
@@ -76,6 +78,7 @@ async def get_server_info(
             changed = await changes.of(call.scope) if request.with_advice_changes else ()
             if request.with_findings:
                 quarantined = len(await search.best(call.scope, _IN_QUARANTINE, QUARANTINED_TOLD))
+        costs = await project_costs(spending, info.serves, request, call)
     except (StoreUnavailable, TimeoutError):
         spend, caps, hidden, refusing, spend_unknown = (), (), (), (), True
     backlog = {} if spend_unknown else await _backlog(work, call.scope)
@@ -107,6 +110,8 @@ async def get_server_info(
         refusing_caps=[_cap_to_wire(cap, scope, call.clock.now_us()) for scope, cap in refusing],
         hidden_caps=[_hidden_to_wire(cap, call.clock.now_us()) for cap in hidden],
         spend_unknown=spend_unknown,
+        project_costs=costs[:MOST],
+        more_project_costs=len(costs) > MOST,
         quarantined_count=quarantined,
         backlog=[pb.Backlog(kind=kind, waiting_count=count) for kind, count in backlog.items() if count],
         advice_is_shadow=info.advice_is_shadow,

@@ -9,7 +9,7 @@ from sidemirror_server.models.telemetry import Questions
 from sidemirror_server.rpc.boundary.strangers import Strangers
 from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Serves
 from sidemirror_server.vocabulary.store_clock import StoreClock
 from sidemirror_server.vocabulary.traffic import Traffic
 
@@ -48,13 +48,14 @@ class EmbeddingFacts(msgspec.Struct, frozen=True):
 
 
 class ServerInfo(msgspec.Struct, frozen=True):
-    """The facts for GetServerInfo. `limits`: by the name of the setting. `default_config`: what sessions start
-    with. `own_clock`: this machine's. `traffic`: who sends how much. `strangers`: whose calls are refused.
-    `questions`: which models fail. `embedding`: None without such a model. `advice_is_shadow`: advice is kept
-    and not told."""
+    """The facts for GetServerInfo. `serves`: the scopes that it serves. `limits`: by the name of the setting.
+    `default_config`: what sessions start with. `own_clock`: this machine's. `traffic`: who sends how much. `strangers`:
+    whose calls are refused. `questions`: which models fail. `embedding`: None without such a model. `advice_is_shadow`:
+    advice is kept and not told."""
 
     version: str
     own_scope: Scope
+    serves: Serves
     stores: tuple[StoreFacts, ...]
     models: tuple[ModelFacts, ...]
     limits: Mapping[str, int]

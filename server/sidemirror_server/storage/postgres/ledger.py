@@ -9,7 +9,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sidemirror_server.models.ledger import Amount, Level, Refusal, Reservation, Spend, day_of, refusal, spend_of
+from sidemirror_server.models.ledger import (
+    Amount,
+    Level,
+    Refusal,
+    Reservation,
+    ScopeCost,
+    Spend,
+    cost_of,
+    day_of,
+    refusal,
+    spend_of,
+)
 from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.transactions import Transaction
@@ -61,6 +72,24 @@ class PostgresLedger:
     async def spent(self, scope: Scope, first_day: int, now_us: int) -> tuple[Spend, ...]:
         rows = await self._database.fetch(scope, _SQL["spent"], first_day, now_us)
         return tuple(spend_of(*row) for row in rows)
+
+    async def costs(self, serves: Serves, first_day: int, last_day: int, limit: int) -> tuple[ScopeCost, ...]:
+        found: list[ScopeCost] = []
+        async with self._database.transaction(None, reads_only=True) as transaction:
+            rows = [
+                row
+                for entry in serves.entries
+                for row in await transaction.fetch_served(
+                    Serves((entry,)), limit, _SQL["spenders"], first_day, last_day
+                )
+            ]
+            for scope in sorted({Scope(*row) for row in rows})[:limit]:
+                await transaction.enter(scope)
+                # One row, whose sums are NULL if the scope's days have just been forgotten.
+                ((calls, *sums),) = await transaction.fetch(_SQL["cost"], *ids_of(scope), first_day, last_day)
+                if calls is not None:
+                    found.append(cost_of(scope, calls, *sums))
+        return tuple(found)
 
     async def used(self, scope: Scope, purpose: str, day: int, serves: Serves = SERVES_ALL) -> Mapping[Level, Amount]:
         async with self._database.transaction(scope, reads_only=True) as transaction:

@@ -71,6 +71,23 @@ FROM sidemirror.ledger_totals AS totals,
 WHERE totals.tenant_id = $1 AND totals.project_id = $2 AND day >= $3
 ORDER BY day DESC, purpose
 
+-- name: spenders
+-- Across scopes: those with totals of days from $1 to $2, in their order, at most $3, for one entry of `Serves` ($4, $5;
+-- NULL for all).
+SELECT DISTINCT tenant_id, project_id
+FROM sidemirror.ledger_day_envelopes
+WHERE day BETWEEN $1 AND $2 AND ($4::text IS NULL OR tenant_id = $4) AND ($5::text IS NULL OR project_id = $5)
+ORDER BY tenant_id, project_id
+LIMIT $3
+
+-- name: cost
+-- The sums of a scope over the days from $3 to $4.
+SELECT sum(calls)::bigint, sum(settled_tokens)::bigint, sum(settled_nano_usd)::bigint, sum(reserved_tokens)::bigint,
+       sum(reserved_nano_usd)::bigint, sum(unanswered_calls)::bigint, sum(estimated_tokens)::bigint,
+       sum(estimated_nano_usd)::bigint
+FROM sidemirror.ledger_totals
+WHERE tenant_id = $1 AND project_id = $2 AND day BETWEEN $3 AND $4
+
 -- name: old
 -- Across scopes: totals of days before $1, oldest first, at most $2, for one entry of `Serves` ($3, $4; NULL for all).
 SELECT tenant_id, project_id, day, purpose

@@ -5,7 +5,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sidemirror_server.models.ledger import Amount, Level, Refusal, Reservation, Spend, day_of, refusal, spend_of
+from sidemirror_server.models.ledger import (
+    Amount,
+    Level,
+    Refusal,
+    Reservation,
+    ScopeCost,
+    Spend,
+    cost_of,
+    day_of,
+    refusal,
+    spend_of,
+)
 from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
@@ -71,6 +82,15 @@ class SqliteLedger:
         }
         rows = self._database.read(lambda connection: connection.execute(_SQL["spent"], wanted).fetchall())
         return tuple(sorted((spend_of(*row) for row in rows), key=lambda spend: (-spend.day, spend.purpose)))
+
+    async def costs(self, serves: Serves, first_day: int, last_day: int, limit: int) -> tuple[ScopeCost, ...]:
+        span = {"first_day": first_day, "last_day": last_day, "limit": limit}
+        wanted = [{**span, "tenant_id": entry.tenant_id, "project_id": entry.project_id} for entry in serves.entries]
+        rows = await self._database.search(
+            lambda connection: [row for one in wanted for row in connection.execute(_SQL["costs"], one).fetchall()]
+        )
+        found = {scope: cost_of(scope, *sums) for scope, sums in ((Scope(*row[:2]), row[2:]) for row in rows)}
+        return tuple(found[scope] for scope in sorted(found)[:limit])
 
     async def used(self, scope: Scope, purpose: str, day: int, serves: Serves = SERVES_ALL) -> Mapping[Level, Amount]:
         return self._database.read(lambda connection: _used(connection, scope, purpose, day, serves))
