@@ -123,6 +123,8 @@ class Receipts(Protocol):
     RC11 `of_session` returns a session's receipts of these times, both included, the oldest first, at most `limit`;
          none for an empty id.
     RC12 `of_turns` returns, by turn, what `of_turn` returns for each of these turns that has receipts.
+    RC13 What a receipt left out, and why its agent was given nothing, is kept as it was given, also without items. A
+         lesson is not found (RC9) by a receipt that left it out.
     The lessons that a new receipt names are noted, so that an erasure finds it (clause ER13). `issue` refuses
     (WrongState) a receipt of an erased turn, and of a session that was erased since its time (ER14); one that names an
     erased lesson raises StoreUnavailable, since a new block is made without it.
