@@ -7,8 +7,6 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from sidemirror_server.goals.report import reflection_id_of, report_in
 from sidemirror_server.memory.record import MemoryHistory, anew_id, memory_in, sources_of, without
 from sidemirror_server.storage.erasure import (

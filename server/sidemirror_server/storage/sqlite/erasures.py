@@ -8,8 +8,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from sidemirror_server.goals.report import reflection_id_of, report_in
 from sidemirror_server.memory.record import MemoryHistory, anew_id, memory_in, without
 from sidemirror_server.storage.erasure import (
