@@ -438,6 +438,8 @@ async def test_a_memory_says_where_it_comes_from(tmp_path: Path, capsys: pytest.
         request = pb.StoreReflectionRequest(result=LESSON, session_id="earlier")
         stored = await memory.StoreReflection(request, timeout=60)
         _, lines, _ = await said(capsys, served, "memory", "search", "table of each year")
-        assert any(line.startswith("  From session earlier; learned 1 time, from 1 episode; first at ") for line in lines)
+        assert any(
+            line.startswith("  From session earlier; learned 1 time, from 1 episode; first at ") for line in lines
+        )
         _, lines, _ = await said(capsys, served, "memory", "show", stored.strategy_id)
         assert any("learned from" in line and "session earlier" in line for line in lines)

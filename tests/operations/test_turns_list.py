@@ -2,12 +2,15 @@
 
 import argparse
 import json
+from pathlib import Path
 
 import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.operations import turns
 from sidemirror_server.vocabulary.scope import Scope
+from tests.faults.sidecars import running
+from tests.operations.test_turns import said
 
 
 class Listed:
@@ -36,8 +39,16 @@ def listed(
 ) -> tuple[str, str]:
     """What the command prints, on both outputs."""
     monkeypatch.setattr(turns, "ThinkingServiceStub", lambda channel: sidecar)
-    plain = {"outcome": [], "failed": False, "session": "", "state": None, "since": None, "until": None, "scope": Scope("", "")}
-    given = {**plain, "limit": 20, "judged": "revise", "json": False, "page_token": "", **options}
+    plain = {"outcome": [], "failed": False, "session": "", "state": None, "since": None, "until": None}
+    given = {
+        **plain,
+        "scope": Scope("", ""),
+        "limit": 20,
+        "judged": "revise",
+        "json": False,
+        "page_token": "",
+        **options,
+    }
     assert turns._list(None, argparse.Namespace(**given)) == 0  # type: ignore[arg-type]
     return capsys.readouterr()
 
@@ -104,3 +115,13 @@ def test_all_turns_are_paged_as_before(monkeypatch: pytest.MonkeyPatch, capsys: 
     sidecar = Listed(1_300)
     ids, token = page(sidecar, monkeypatch, capsys, judged=None, limit=1_200)
     assert (ids, token, sidecar.calls) == ([f"t{number}" for number in range(1_200)], "t1199", 2)
+
+
+async def test_a_token_of_a_sidecar_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with running(tmp_path) as served:
+        for number in range(3):
+            await served.stub.StartTurn(pb.StartTurnRequest(session_id=f"s{number}", turn_id=f"t{number}"), timeout=60)
+        _, lines, _ = await said(capsys, served, "turns", "list", "-n", "1", "--json")
+        token = json.loads("\n".join(lines))["next_page_token"]
+        _, lines, _ = await said(capsys, served, "turns", "list", "--page-token", token)
+        assert [line.split()[2] for line in lines] == ["t1", "t0"]

@@ -30,8 +30,8 @@ _NOT_COUNTED = (
     "or an hour after its own. `sidemirror turns list` says which turns had failed calls, `turns why ID` which ones."
 )
 _TRIES = (
-    "A try is one time that this was done after such a failure. After some nothing was tried again, and of one session or\n"
-    f"token the first {MOST_A_DAY} a day count: tries may be fewer than failures."
+    "A try is one time that this was done after such a failure. After some nothing was tried again, and of one\n"
+    f"session or token the first {MOST_A_DAY} a day count: tries may be fewer than failures."
 )
 # Turns that are looked through for failures: a page.
 _MOST_TURNS = 1_000

@@ -37,9 +37,8 @@ STATEMENT_VERBS = frozenset(_STATEMENT_WORDS.split())
 
 # What follows `git` and is named with it: git-checkout(1) and others that look for a name. Other programs are named
 # alone.
-_OF_GIT = frozenset(
-    "add am blame branch checkout cherry-pick diff log merge mv rebase restore revert show switch".split()
-)
+_AFTER_GIT = "add am blame branch checkout cherry-pick diff log merge mv rebase restore revert show switch"
+_OF_GIT = frozenset(_AFTER_GIT.split())
 # Words of a tool's name that say that it is a shell.
 _SHELL_WORDS = frozenset(("bash", "sh", "zsh", "shell", "powershell", "terminal"))
 # Fields of JSON arguments that hold a command.

@@ -166,7 +166,7 @@ def shown(browser: Browser, server: SidecarThread, **fields: Any) -> Page:
     receipts.receipts[2].turn_outcome = common_pb2.TASK_OUTCOME_PARTIAL
     place = f"/recoveries/{COLUMN.replace('|', '%7C')}"
     page = answered(browser, server, place, {"ListRecoveries": recovery(**fields), "ListReceipts": receipts})
-    shows(page, "1,000 or more failures")
+    shows(page, "1,000 or more times")
     return page
 
 
