@@ -16,7 +16,7 @@ import { joined, useKept, type Part } from "./kept.js";
 import { Answered, Badge, Empty, Grpcurl, Heading, Id, Link, Missing, More, Time } from "./parts.js";
 import { Lift } from "./plots.js";
 import { offBy, useTurnedOff, type Off } from "./turned_off.js";
-import { counted, headline, whole, word } from "./words.js";
+import { counted, headline, timesLearned, whole, word } from "./words.js";
 
 const PAGE = 50;
 // How many that fit are looked through for a state: as many as one search has.
@@ -148,7 +148,7 @@ function Source(props: { memory: Memory }) {
           <Id>{session}</Id>
         </Link>
       )}
-      {more > 0 && ` and ${counted(more, "turn")} more`}, learned {counted(memory.strength, "time")}
+      {more > 0 && ` and ${counted(more, "turn")} more`}, learned {timesLearned(memory)}
     </p>
   );
 }

@@ -75,7 +75,7 @@ const STANDINGS: readonly (readonly [string, string, (one: SignatureRecoveries) 
 /** What comes first, by the choice's value. */
 const ORDERS: readonly (readonly [string, string, (one: SignatureRecoveries) => number])[] = [
   ["last", "last seen", lastMs],
-  ["seen", "counted most", (one) => one.observationCount],
+  ["seen", "failed most", (one) => one.observationCount],
   ["lift", "lift", (one) => told(one)?.lift ?? -2],
 ];
 
@@ -197,8 +197,8 @@ function Table(props: { signatures: readonly SignatureRecoveries[] }) {
       <thead>
         <tr>
           <th scope="col">Failure</th>
-          <th scope="col" class="number">
-            Counted
+          <th scope="col" class="number" title="How often a call failed in this way. Of these, the tries of a move are counted apart">
+            Failed
           </th>
           <th scope="col">Told</th>
           <th scope="col" class="wide">

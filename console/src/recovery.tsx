@@ -19,6 +19,8 @@ import { counted, millisOf, moveName, percent, seen, whole } from "./words.js";
 
 // Of one signature no more observations are kept.
 export const MOST_KEPT = 1_000;
+// Of one session or token so many tries of a move count in a day.
+const MOST_A_DAY = 2;
 // How many moves are open at first, and how many failures are shown: a page is read from its top.
 const FIRST_MOVES = 3;
 const FAILURES = 25;
@@ -71,7 +73,7 @@ function Seen(props: { of: SignatureRecoveries }) {
     <>
       <Facts
         of={[
-          ["Counted", `${seenCount(observationCount)} ${observationCount === 1 ? "failure" : "failures"}`],
+          ["Failed", `${seenCount(observationCount)} ${observationCount === 1 ? "time" : "times"}`],
           ["Last", <Time at={lastTime} />],
         ]}
       />
@@ -79,6 +81,12 @@ function Seen(props: { of: SignatureRecoveries }) {
         <p class="dim">
           Of one kind of failure the last {whole(MOST_KEPT)} are kept. The tries without and after advice are counted in
           these: what is older counts no more.
+        </p>
+      )}
+      {moves.length > 0 && (
+        <p class="dim">
+          Below is what was done after that. A try is one time that it was done after such a failure. After some nothing
+          was tried again, and of one session or token the first {MOST_A_DAY} a day count: tries may be fewer than failures.
         </p>
       )}
       {moves.map((move, place) => (

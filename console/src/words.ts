@@ -44,6 +44,22 @@ export function counted(count: number | bigint, noun: string): string {
   return `${whole(count)} ${noun}${Number(count) === 1 ? "" : "s"}`;
 }
 
+// So many episodes a lesson records.
+const MOST_EPISODES = 16;
+
+/** How often a lesson was learned. One episode that is told again counts once more among the times. */
+export function timesLearned(memory: Memory): string {
+  const times = counted(memory.strength, "time");
+  return memory.strength > Math.max(1, memory.episodeCount) ? `${times}, each repetition counted` : times;
+}
+
+/** How many episodes taught a lesson. */
+export function episodesOf(memory: Memory): string {
+  const { episodeCount } = memory;
+  if (episodeCount <= 1) return episodeCount === 1 ? "1 episode" : "";
+  return `${counted(episodeCount, "different episode")}${episodeCount === MOST_EPISODES ? " or more" : ""}`;
+}
+
 /** What was done after a failure, in words. */
 export function moveName(move: RecoveryMove): string {
   const steps = move.steps.map((step) => headline(step, 120)).join(", ");

@@ -26,6 +26,7 @@ from sidemirror_server.storage.postgres.trials import PostgresTrials
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.postgres.work import PostgresWork
 from sidemirror_server.trace.log import Batch, Entry
+from sidemirror_server.trace.receipts import Receipt
 from sidemirror_server.vocabulary.errors import WrongState
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves
@@ -173,6 +174,11 @@ class ByTime(PostgresJournal):
         return tuple(sorted(found, key=lambda entry: entry.at_us))
 
 
+class KeepsWhatWasShownAlone(PostgresReceipts):
+    async def issue(self, scope: Scope, receipt: Receipt) -> Receipt:
+        return await super().issue(scope, replace(receipt, omitted=(), silence=""))
+
+
 class KeepsTheReflectionAnyway(PostgresMemories):
     async def learn(self, scope: Scope, lesson: Lesson, now_us: int) -> Learned:
         try:
@@ -241,6 +247,7 @@ BROKEN_VERBS: list[tuple[str, type[Any]]] = [
     ("PO4", SetsAnyVersion),
     ("PO5", of_one_project(PostgresPolicies)),
     ("RC6", of_one_project(PostgresReceipts)),
+    ("RC13", KeepsWhatWasShownAlone),
     ("MS1", KeepsTheReflectionAnyway),
     ("MS3", NamesTheDraft),
     ("MS5", LearnsWithoutItsTurn),

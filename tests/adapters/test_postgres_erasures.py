@@ -47,6 +47,7 @@ BROKEN = [
     ("ER16", adapter, "derived", "source = $3", "source = $3 AND NOT is_gone"),
     ("ER18", adapter, "is_session", "session_id = $3", "session_id <> $3"),
     ("ER18", adapter, "forget_ended", "ended_us < $3", "ended_us <= $3"),
+    ("ER19", adapter, "rewrite_receipt", "body = $4", "body = CASE WHEN $4::bytea IS NULL THEN $4 ELSE body END"),
     ("ER17", adapter, "rewrite_head", "rewritten + 1", "rewritten"),
     ("ER17", turn_log, "kept", "last_sequence, rewritten", "last_sequence, 0::bigint"),
 ]  # fmt: skip

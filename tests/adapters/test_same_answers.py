@@ -48,6 +48,7 @@ from sidemirror_server.thinking.store import SessionKey, SessionRecord, Sessions
 from sidemirror_server.trace.log import TURN_TOPIC, Batch, Draft, Entry, HeadKey, TurnHead, TurnLog, TurnStanding
 from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKey, ReceiptKind, Receipts
 from sidemirror_server.trace.requests import Answered, Requests
+from sidemirror_server.vocabulary.block import Omitted
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import EventId, JobId, RequestId, SessionId, TurnId
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, serves_listed
@@ -561,6 +562,8 @@ class SameAnswers(RuleBasedStateMachine):
         items=shown_items,
         held=st.lists(names, max_size=2),
         turn=st.just("") | names,
+        left=st.lists(st.builds(Omitted, names, names), max_size=2),
+        silence=st.just("") | names,
     )
     def issue(
         self,
@@ -571,8 +574,11 @@ class SameAnswers(RuleBasedStateMachine):
         items: list[ReceiptItem],
         held: list[str],
         turn: str,
+        left: list[Omitted],
+        silence: str,
     ) -> None:
         made = Receipt(receipt, kind, at, tuple(items), tuple(held), turn, goal_id=receipt)
+        made = msgspec.structs.replace(made, omitted=tuple(left), silence=silence)
         self.ask(lambda stores: stores.receipts.issue(scope, made))
         self.ask(lambda stores: stores.receipts.get(scope, receipt))
 

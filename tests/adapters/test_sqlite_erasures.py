@@ -69,6 +69,7 @@ BROKEN = [
     ("ER15", adapter, "tombstones", ITS_SCOPE, ANY_PROJECT),
     ("ER15", adapter, "forget_turn", ITS_SCOPE, ANY_PROJECT),
     ("ER16", adapter, "derived", "source = :key", "source = :key AND is_gone = 0"),
+    ("ER19", adapter, "rewrite_receipt", "body = :body", "body = iif(:body IS NULL, '', body)"),
     ("ER18", adapter, "count_tombstones", ITS_SCOPE, "TRUE"),
     ("ER18", adapter, "is_session", "session_id = :id", "session_id <> :id"),
     ("ER18", adapter, "forget_ended", "ended_us < :before_us", "ended_us <= :before_us"),

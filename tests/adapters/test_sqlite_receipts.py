@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from sidemirror_server.storage.sqlite import receipts as adapter
@@ -81,7 +82,15 @@ class KnowsOneTurn(SqliteReceipts):
         return await super().of_turns(scope, list(turn_ids)[:1], limit)
 
 
-@pytest.mark.parametrize(("clause", "broken"), [("RC1", AnswersWithWhatItWasGiven), ("RC12", KnowsOneTurn)])
+class KeepsWhatWasShownAlone(SqliteReceipts):
+    async def issue(self, scope: Scope, receipt: Receipt) -> Receipt:
+        return await super().issue(scope, msgspec.structs.replace(receipt, omitted=(), silence=""))
+
+
+@pytest.mark.parametrize(
+    ("clause", "broken"),
+    [("RC1", AnswersWithWhatItWasGiven), ("RC12", KnowsOneTurn), ("RC13", KeepsWhatWasShownAlone)],
+)
 async def test_broken_verb_is_noticed(clause: str, broken: type[SqliteReceipts], tmp_path: Path) -> None:
     await noticed(clause, broken, tmp_path)
 
@@ -94,7 +103,7 @@ async def test_a_store_that_keeps_what_receipts_showed_is_noticed(tmp_path: Path
 
 
 def test_every_clause_is_seen_to_fail() -> None:
-    assert {clause for clause, *_ in BROKEN} | {"RC10", "RC12"} == set(CLAUSES)
+    assert {clause for clause, *_ in BROKEN} | {"RC10", "RC12", "RC13"} == set(CLAUSES)
 
 
 async def noticed(clause: str, broken: type[SqliteReceipts], folder: Path) -> None:

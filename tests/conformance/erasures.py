@@ -27,7 +27,8 @@ from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKind
 from sidemirror_server.trace.requests import KEPT_FOR_US as REQUESTS_KEPT_FOR_US
 from sidemirror_server.trace.requests import Answered
 from sidemirror_server.trace.sources import SourceKind, key, keys, parsed, request_key
-from sidemirror_server.vocabulary.errors import LimitReached, WrongState
+from sidemirror_server.vocabulary.block import Omitted
+from sidemirror_server.vocabulary.errors import LimitReached, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import JobId, RequestId, SessionId, TurnId
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.work.queue import NewJob
@@ -522,3 +523,26 @@ async def er17_what_was_taken_out_is_not_put_back(open_ports: OpenPorts) -> None
     assert [one.turn_id for one in await ports.log.heads(ONE, SessionId("s"), None, None, 9)] == ["t3", "t2"]
     await a_turn(ports, 4, session="s", began_with=((TurnId("t2"), 1), (TurnId("never stored"), 0)))
     await refused_by_what_it_rests_on(ports)
+
+
+async def er19_what_left_the_lesson_out_does_not_name_it(open_ports: OpenPorts) -> None:
+    ports = open_ports()
+    await a_memory(ports, "m1", turn(1))
+    await a_memory(ports, "m2", turn(2))
+    both = [{"id": one, "reason": "too old"} for one in ("m1", "m2")]
+    plan = msgspec.json.encode({"what": {"type": "turn_plan", "context": {"text": "", "omitted": both}}})
+    await ports.log.append(ONE, (start("t5", plan, b"{}"),))
+    none = Receipt("none", ReceiptKind.MEMORY, T0, turn_id="t5", silence="none_fits")
+    none = replace(none, omitted=tuple(Omitted(one, "too old") for one in ("m1", "m2", "m1")))
+    held = Receipt("held", ReceiptKind.MEMORY, T0, held_back=("m2", "m1"))
+    for receipt in (none, held):
+        await ports.receipts.issue(ONE, receipt)
+    assert await erase(ports, turn(1)) == {"memories": 1, "turns_rewritten": 1}
+    assert await ports.receipts.get(ONE, "none") == replace(none, omitted=(Omitted("m2", "too old"),))
+    assert await ports.receipts.get(ONE, "held") == replace(held, held_back=("m2",))
+    assert await ports.receipts.find(ONE, None, 9, lesson_id="m1") == ()
+    first, _ = await ports.log.read(ONE, TurnId("t5"), 0, 9, EVERYTHING)
+    assert msgspec.json.decode(first.body)["what"]["context"]["omitted"] == both[1:]
+    for names in ({"omitted": none.omitted}, {"held_back": held.held_back}):
+        with pytest.raises(StoreUnavailable, match="ask again"):
+            await ports.receipts.issue(ONE, replace(Receipt("late", ReceiptKind.MEMORY, T0 + 900), **names))

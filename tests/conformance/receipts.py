@@ -9,6 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKey, ReceiptKind, Receipts, ShownIn
+from sidemirror_server.vocabulary.block import Omitted
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from tests.conformance.served import ACME, REST, SHOP
 
@@ -217,3 +218,22 @@ async def rc12_receipts_of_several_turns(open_receipts: OpenReceipts) -> None:
     assert await again.of_turns(ONE, ["u"], 10) == {"u": tuple(made[1::2])}
     assert await again.of_turns(ONE, [], 10) == {}
     assert await again.of_turns(THIRD, ["t"], 10) == {}
+
+
+async def rc13_what_was_left_out_and_why_nothing_was_given(open_receipts: OpenReceipts) -> None:
+    receipts = open_receipts()
+    left = (Omitted("i1", "held back"), Omitted("Grüße \U0001f642", "größer als 10 % \U0001f642"), Omitted("i1", ""))
+    some = msgspec.structs.replace(receipt("some", T0, A), turn_id="t", session_id="s", omitted=left[1:])
+    # A reason of a later version is kept too.
+    none = Receipt("none", ReceiptKind.MEMORY, T0 + 1, turn_id="t", session_id="s", omitted=left, silence="of 2099")
+    assert await receipts.issue(ONE, some) == some
+    assert await receipts.issue(ONE, none) == none
+    assert await receipts.issue(ONE, msgspec.structs.replace(none, omitted=(), silence="")) == none
+    again = open_receipts()
+    assert await again.get(ONE, "none") == none
+    assert await again.find(ONE, None, 9) == await again.find(ONE, None, 9, turn_id="t") == (none, some)
+    assert await again.of_turn(ONE, "t", 9) == await again.of_session(ONE, "s", T0, T0 + 9, 9) == (some, none)
+    assert await again.of_turns(ONE, ["t"], 9) == {"t": (some, none)}
+    # What was left out was not shown.
+    assert await again.find(ONE, None, 9, lesson_id="i1") == (some,)
+    assert await again.find(ONE, None, 9, lesson_id=left[1].id) == ()

@@ -7,13 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidemirror_server.memory.lessons.trust import steering_of_own
 from sidemirror_server.models.adapters.rules.advice import advice, named_field
+from sidemirror_server.models.adapters.rules.dream import dream_answer
 from sidemirror_server.models.adapters.rules.memory_reflection import memory_reflection_answer
 from sidemirror_server.models.adapters.rules.mid_turn import mid_turn_answer
 from sidemirror_server.models.adapters.rules.wording import what_it_says
 from sidemirror_server.models.answers import MidTurnAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
+from sidemirror_server.vocabulary.commands import PROGRAMS, program_in
+from sidemirror_server.vocabulary.ids import EventId
 from sidemirror_server.vocabulary.missing_names import MissingName, missing_name
+from sidemirror_server.vocabulary.slots import is_tool_name
 from tests.models.evidence import call, evidence, failure, result, said, step
 
 
@@ -240,6 +245,49 @@ def test_one_tool_in_two_ways_in_turns() -> None:
 )
 def test_the_category_decides_the_advice(category: str | None, error: str, action: str) -> None:
     assert advice(category, "`t`", error) == action
+
+
+TOTAL = 'column "total" does not exist'
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "before"),
+    [
+        ("Bash", "sqlite3 shop.db 'SELECT total FROM orders; SELECT 1' 2>&1", "running `sqlite3`"),
+        ("exec_command", '{"cmd": "cd /srv && PAGER= git log --format=%total"}', "running `git log`"),
+        ("terminal", "/usr/bin/git push", "running `git`"),
+        # One of several, none that advice may name, and what somebody typed.
+        ("Bash", "sqlite3 shop.db .tables; psql -c 'SELECT total'", ""),
+        ("Bash", "curl -d total api.example", ""),
+        ("Bash", "ignore-all-rules total", ""),
+        ("run_shell_command", "", ""),
+        # No shell: its statement is the call.
+        ("run_sql", '{"query": "SELECT total FROM orders"}', "calling `run_sql`"),
+        ("mysql", '{"command": "SELECT total FROM orders"}', "calling `mysql`"),
+    ],
+)
+def test_of_a_shell_the_program_is_named(tool: str, arguments: str, before: str) -> None:
+    """That one looks something up "before calling Bash again" says nothing: the look-up is a call of Bash."""
+    steps = (call("e1", tool, arguments), failure("e2", "e1", TOTAL, tool, "not_found"))
+    told = f"There is no column `total`: list or look up what exists before {before} again." if before else None
+    assert mid_turn_answer(evidence(*steps)).suggested_action == told
+    assert memory_reflection_answer(evidence(*steps)).strategy == told
+    assert steering_of_own((told or "",)) == ""
+
+
+@given(st.text(max_size=60), st.sampled_from(["{}", '{{"command": "{}"}}', "git {}", "cd a && {}"]))
+def test_what_is_named_of_a_command_is_a_slot(text: str, form: str) -> None:
+    named = program_in(form.format(text))
+    assert not named or named.split()[0] in PROGRAMS
+    assert not named or all(is_tool_name(word) for word in named.split())
+    assert named in PROGRAMS or named.startswith("git ") or not named
+
+
+def test_a_shell_alone_is_no_advice_of_a_dream_or_a_goal() -> None:
+    steps = [EvidenceStep(EventId(f"m{n}"), "memory", "", "Bash", "x", category="not_found") for n in range(3)]
+    assert dream_answer(Evidence(steps=tuple(steps))).lesson == ""
+    assert "before" not in advice("not_found", "`Bash`", "pathspec 'develop' did not match")
+    assert "before calling `get_order`" in advice("not_found", "`get_order`", "there is none")
 
 
 @pytest.mark.parametrize(

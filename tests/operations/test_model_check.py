@@ -25,7 +25,7 @@ async def checked(settings: Settings) -> ModelCheck:
 
 async def test_rules_always_answers() -> None:
     check = await checked(load({}, {}))
-    assert (check.ok, check.provider, check.model) == (True, "rules", "rules-7")
+    assert (check.ok, check.provider, check.model) == (True, "rules", "rules-8")
     assert check.usage is not None
     assert check.usage.cost_usd == 0.0
 

@@ -136,7 +136,7 @@ async def test_why_a_lesson_was_shown(tmp_path: Path, capsys: pytest.CaptureFixt
         assert stored.reflection_id not in "".join(line for line in lines if line.startswith("  reflection"))
         assert "    said: Count orders with SHOW TABLES first." in lines
         assert "what fitted then: by words; word stems count, order; score 0." in told
-        assert "learned from: session earlier; 1 episode, learned 1 time from" in told
+        assert "learned from: session earlier; learned 1 time, from 1 episode; first at " in told
         assert "its evidence today: not enough data" in told
         assert "  left out:" in lines
         assert f"    {stored.reflection_id} “{LESSON.reflection_text}”: " in told
@@ -438,6 +438,8 @@ async def test_a_memory_says_where_it_comes_from(tmp_path: Path, capsys: pytest.
         request = pb.StoreReflectionRequest(result=LESSON, session_id="earlier")
         stored = await memory.StoreReflection(request, timeout=60)
         _, lines, _ = await said(capsys, served, "memory", "search", "table of each year")
-        assert any(line.startswith("  From session earlier; 1 episode, learned 1 time from ") for line in lines)
+        assert any(
+            line.startswith("  From session earlier; learned 1 time, from 1 episode; first at ") for line in lines
+        )
         _, lines, _ = await said(capsys, served, "memory", "show", stored.strategy_id)
         assert any("learned from" in line and "session earlier" in line for line in lines)

@@ -13,6 +13,7 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1 import thinking_pb2 as thinking_pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.recoveries import moves
+from sidemirror_server.operations.lesson_sources import sources_of
 from sidemirror_server.operations.memory_recoveries import _show_moves
 from sidemirror_server.operations.silences import recalled_later
 from sidemirror_server.operations.turn_said import said_in
@@ -370,6 +371,34 @@ def test_a_recovery_has_its_arms(capsys: pytest.CaptureFixture[str]) -> None:
         assert re.search(rf"next try, {name} +│ {arm} ", told), told
     _show_moves([])
     assert "Nothing is counted of this failure." in capsys.readouterr().out
+
+
+def test_what_was_done_is_counted_apart_from_what_failed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Seen to fail with "counted 9" in the list and "worked: 2 of 3" behind it, and no word on the difference."""
+    move = pb.RecoveryMove(recovery_id="r", tries=3, worked=2, advised_tries=1, advised_worked=1)
+    _show_moves([pb.SignatureRecoveries(observation_count=9, moves=[move])])
+    told = capsys.readouterr().out
+    assert told.startswith("It failed 9 times. What was done after that:\nA try is one time that this was done after")
+    assert "the first 2 a day count: tries may be fewer than failures." in told
+    assert re.search(r"worked, without advice +│ 2 of 3 tries ", told), told
+    assert re.search(r"worked, after advice +│ 1 of 1 try ", told), told
+
+
+@pytest.mark.parametrize(
+    ("strength", "episodes", "learned"),
+    [
+        (1, 1, "learned 1 time, from 1 episode"),
+        (3, 3, "learned 3 times, from 3 different episodes"),
+        (5, 2, "learned 5 times, each repetition counted, from 2 different episodes"),
+        (5, 1, "learned 5 times, each repetition counted, from 1 episode"),
+        (40, 16, "learned 40 times, each repetition counted, from 16 different episodes or more"),
+        (1, 0, "learned 1 time"),
+    ],
+)
+def test_how_often_a_lesson_was_learned(strength: int, episodes: int, learned: str) -> None:
+    """Seen to fail with "2 episodes, learned 5 times": two numbers for one thing, it seemed."""
+    memory = pb.Memory(strength=strength, episode_count=episodes, source_turn_ids=["t"])
+    assert sources_of(memory).startswith(f"turns t; {learned}; first at ")
 
 
 def test_what_was_recalled_and_told_is_not_denied() -> None:

@@ -110,7 +110,7 @@ def test_a_flag_counts_before_the_environment() -> None:
 @pytest.mark.parametrize(
     ("environment", "model"),
     [
-        ({}, "rules-7"),
+        ({}, "rules-8"),
         (KEYS, "claude-haiku-5-5"),
         ({**KEYS, **OPENAI}, "gpt-5-mini"),
         ({**KEYS, "RAE_LLM_MODEL_DEFAULT": "claude-opus-5-5"}, "claude-opus-5-5"),

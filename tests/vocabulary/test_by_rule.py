@@ -33,6 +33,10 @@ GENERAL = RuleWords(RuleKind.GENERAL)
             "There is no table `Users`: list or look up what exists before calling `sql` again.",
             RuleWords(RuleKind.NAMED, "users"),
         ),
+        (
+            "There is no table `Users`: list or look up what exists before running `sqlite3` again.",
+            RuleWords(RuleKind.NAMED, "users"),
+        ),
         ("There is no table `users`: the warehouse calls it `people`.", None),
         ("`search` failed: its error says “no such table: users”, a not found failure. The table is `people`.", None),
         ("The task failed because of “the refund is over the limit”.", None),
@@ -52,12 +56,13 @@ MISSING = (
 )
 
 
-@pytest.mark.parametrize("tool", ["`sql`", "the tool"])
+@pytest.mark.parametrize("arguments", ["", "git checkout develop"])
+@pytest.mark.parametrize("tool", ["`sql`", "`Bash`", "the tool"])
 @pytest.mark.parametrize("error", [*MISSING, "field 'total' is required", "it is broken"])
 @pytest.mark.parametrize("category", [one.value for one in ErrorCategory])
-def test_every_advice_of_the_rules_is_known(category: str, error: str, tool: str) -> None:
+def test_every_advice_of_the_rules_is_known(category: str, error: str, tool: str, arguments: str) -> None:
     """Seen to fail with a pattern taken away."""
-    said = advice(category, tool, error)
+    said = advice(category, tool, error, arguments)
     words = rule_words(said)
     assert (words is None) is (not said), said
     if words is not None:

@@ -159,7 +159,7 @@ def test_what_the_server_says_about_itself(tmp_path: Path) -> None:
     # It goes by the machine's clock.
     assert info.store_clock == sidecar_pb2.StoreClock()
     assert not info.spend_unknown
-    assert ("rules", "rules-7") in {(model.provider, model.model) for model in info.models}
+    assert ("rules", "rules-8") in {(model.provider, model.model) for model in info.models}
     silent = {model.purpose for model in info.models if not model.available}
     assert silent == {"revision", "trace_evaluation", "debate"}, "the rules have no answer for these"
     assert info.default_config == pb.ThinkingConfig(

@@ -234,7 +234,7 @@ def test_a_reflection_and_its_record(stub: ThinkingServiceStub, reflected: pb.Re
     assert result.should_continue
     assert result.HasField("suggested_action")
     assert 0.0 < result.confidence <= 0.9
-    assert (result.usage.provider, result.usage.model) == ("rules", "rules-7")
+    assert (result.usage.provider, result.usage.model) == ("rules", "rules-8")
     assert result.usage.cost_usd == 0.0
     assert "e2" in result.cited_event_ids
     assert result.origin == common_pb2.ORIGIN_TOOL

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror_server.memory.record import MOST_EPISODES
 from sidemirror_server.operations.shown import clock_time, in_short
 
 # The most source turns that are named, and the most characters of an id.
@@ -23,8 +24,19 @@ def sources_of(memory: pb.Memory) -> str:
         *([f"memories {some_of(memory.derived_from)}"] if memory.derived_from else ()),
     )
     where = "; ".join(named) or "no recorded turn"
-    learned = f"learned {_counted(memory.strength, 'time')} from {clock_time(memory.create_time)}"
-    return f"{where}; {_counted(memory.episode_count, 'episode')}, {learned}"
+    return f"{where}; {_learned(memory)}; first at {clock_time(memory.create_time)}"
+
+
+def _learned(memory: pb.Memory) -> str:
+    """How often a lesson was learned, and of how many episodes: one that is told again counts once more among the
+    times only."""
+    times = f"learned {_counted(memory.strength, 'time')}"
+    if memory.strength > max(1, memory.episode_count):
+        times += ", each repetition counted"
+    if not memory.episode_count:
+        return times
+    of = f"{_counted(memory.episode_count, 'different episode')}" if memory.episode_count > 1 else "1 episode"
+    return f"{times}, from {of}{' or more' if memory.episode_count == MOST_EPISODES else ''}"
 
 
 # What a change without a token's name is by.

@@ -15,6 +15,7 @@ from sidemirror.v1 import sidecar_pb2
 from sidemirror.v1 import thinking_pb2 as thinking_pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
+from sidemirror_server.memory.recoveries.moves import MOST_A_DAY
 from sidemirror_server.operations.advice_history import about, advice_changes
 from sidemirror_server.operations.folder import project_here, scope_with_some
 from sidemirror_server.operations.memory_tables import show_history
@@ -27,6 +28,10 @@ _WAITS_US = 3_600 * 1_000_000
 _NOT_COUNTED = (
     "Nothing is counted of this failure. One that nothing has followed yet is counted with the session's next turn,\n"
     "or an hour after its own. `sidemirror turns list` says which turns had failed calls, `turns why ID` which ones."
+)
+_TRIES = (
+    "A try is one time that this was done after such a failure. After some nothing was tried again, and of one\n"
+    f"session or token the first {MOST_A_DAY} a day count: tries may be fewer than failures."
 )
 # Turns that are looked through for failures: a page.
 _MOST_TURNS = 1_000
@@ -97,9 +102,9 @@ def _show_signatures(found: Sequence[pb.SignatureRecoveries]) -> None:
     console = Console(highlight=False)
     table = Table(title="Failures, and what is told when one comes again", title_justify="left")
     kept = {one.signature: _shadow(_kept_most(one.moves)) for one in found}
-    headings = ("failure", "counted", "told", *(("in shadow mode",) if any(kept.values()) else ()))
+    headings = ("failure", "times it\nfailed", "told", *(("in shadow mode",) if any(kept.values()) else ()))
     for heading in headings:
-        table.add_column(heading, justify="right" if heading == "counted" else "left", overflow="fold")
+        table.add_column(heading, justify="right" if heading == headings[1] else "left", overflow="fold")
     for one in found:
         told = next((move.sentence for move in one.moves if move.is_told), "")
         why_not = next((f"no: {move.reason}" for move in one.moves if move.reason), "")
@@ -116,13 +121,17 @@ def _kept_most(moves: Sequence[pb.RecoveryMove]) -> pb.ShadowTally:
 def _show_moves(found: Sequence[pb.SignatureRecoveries]) -> None:
     console = Console(highlight=False)
     moves = [move for one in found for move in one.moves]
-    console.print("What was done after the failure" if moves else _NOT_COUNTED)
+    for one in found:
+        if one.observation_count:
+            times = "once" if one.observation_count == 1 else f"{one.observation_count:,} times"
+            console.print(f"It failed {times}. What was done after that:")
+    console.print(_TRIES if moves else _NOT_COUNTED)
     for move in moves:
         done = ": ".join(filter(None, (words_of(pb.RecoveryMoveKind, move.kind), ", ".join(move.steps))))
         rows = {
             "move": escape(plain(done)),
-            "worked": _rate(move.worked, move.tries),
-            "after advice": _rate(move.advised_worked, move.advised_tries),
+            "worked, without advice": _rate(move.worked, move.tries),
+            "worked, after advice": _rate(move.advised_worked, move.advised_tries),
             **_arms(move),
             "lift": _lift(move),
             "in shadow mode": _shadow(move.shadow),
@@ -164,7 +173,7 @@ def _arm(arm: pb.LessonArm) -> str:
 
 
 def _rate(worked: int, tries: int) -> str:
-    return f"{worked} of {tries}" if tries else ""
+    return f"{worked} of {tries} {'try' if tries == 1 else 'tries'}" if tries else ""
 
 
 def _lift(move: pb.RecoveryMove) -> str:

@@ -29,8 +29,8 @@ from sidemirror_server.operations.turn_ids import turn_named
 _FAILED = ("failure", "timeout", "error")
 # The most turns of one page.
 _PAGE = 1_000
-# Among how many turns those with a verdict are looked for.
-_MOST_JUDGED = 10_000
+# The most turns that one command looks through for a verdict. Chosen here: some seconds.
+_MOST_LOOKED_AT = 100_000
 
 
 def turns(options: argparse.Namespace) -> int:
@@ -47,23 +47,15 @@ def _list(channel: grpc.Channel, options: argparse.Namespace) -> int:
         outcomes=[f"TASK_OUTCOME_{name.upper()}" for name in dict.fromkeys(outcomes)],
         from_time=timestamp_of(options.since),
         until_time=timestamp_of(options.until),
+        page_token=options.page_token,
         **scope_of(options),
     )
-    found: list[pb.Turn] = []
-    looked_at = 0
-    while len(found) < options.limit and (not options.judged or looked_at < _MOST_JUDGED):
-        request.page_size = _PAGE if options.judged else min(_PAGE, options.limit - len(found))
-        page = ThinkingServiceStub(channel).ListTurns(request, timeout=TIMEOUT_S)
-        looked_at += len(page.turns)
-        found += (turn for turn in page.turns if not options.judged or _is_judged(turn, options.judged))
-        request.page_token = page.next_page_token
-        if not page.next_page_token:
-            break
-    found = found[: options.limit]
+    found, looked_at = _found(ThinkingServiceStub(channel), request, options.limit, options.judged)
     if options.json:
         print_json(pb.ListTurnsResponse(turns=found, next_page_token=request.page_token))
         return 0
-    if not found:
+    is_cut_off = bool(request.page_token) and len(found) < options.limit
+    if not found and not is_cut_off:
         print("No turn fits.")
         if elsewhere := scope_with_some(scope_of(options), partial(_has_some, channel)):
             print(f"The hooks of this folder have told of some, in the project {project_here()}:")
@@ -72,9 +64,44 @@ def _list(channel: grpc.Channel, options: argparse.Namespace) -> int:
             print_lines(elsewhere_told(channel, scope_of(options)), cut=False)
         return 0
     print_lines(map(_line, found))
-    if request.page_token:
-        print(f"There are more: the newest {options.limit:,} are shown. -n shows more.", file=sys.stderr)
+    if is_cut_off:
+        print(f"{looked_at:,} turns were looked through, and there are older ones.", file=sys.stderr)
+        print(f"The same command with --page-token {request.page_token} looks on.", file=sys.stderr)
+    elif request.page_token:
+        are = "may be" if options.judged else "are"
+        print(f"There {are} more: {options.limit:,} are shown, the newest first. -n shows more.", file=sys.stderr)
     return 0
+
+
+def _found(
+    stub: ThinkingServiceStub, request: pb.ListTurnsRequest, limit: int, verdict: str | None
+) -> tuple[list[pb.Turn], int]:
+    """The newest turns that fit, at most `limit`, and how many were looked through. The list goes on at the
+    `page_token` that `request` has then; it is empty if nothing is left. Raises grpc.RpcError."""
+    found: list[pb.Turn] = []
+    looked_at = 0
+    while len(found) < limit and looked_at < _MOST_LOOKED_AT:
+        page, fitting = _page(stub, request, limit - len(found), verdict)
+        found += fitting
+        looked_at += len(page.turns)
+        request.page_token = page.next_page_token
+        if not page.next_page_token:
+            break
+    return found, looked_at
+
+
+def _page(
+    stub: ThinkingServiceStub, request: pb.ListTurnsRequest, room: int, verdict: str | None
+) -> tuple[pb.ListTurnsResponse, list[pb.Turn]]:
+    """A page and those of its turns that fit, at most `room`. If more do, it is read again up to the last of these, so
+    that its token goes on behind it."""
+    request.page_size = _PAGE if verdict else min(_PAGE, room)
+    while True:
+        page = stub.ListTurns(request, timeout=TIMEOUT_S)
+        fitting = [place for place, turn in enumerate(page.turns) if not verdict or _is_judged(turn, verdict)]
+        if len(fitting) <= room:
+            return page, [page.turns[place] for place in fitting]
+        request.page_size = fitting[room - 1] + 1
 
 
 def _is_judged(turn: pb.Turn, verdict: str) -> bool:

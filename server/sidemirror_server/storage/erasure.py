@@ -90,7 +90,7 @@ def surviving(
 
 
 def without_lessons(body: bytes, gone: Collection[str]) -> bytes | None:
-    """An entry's or a head's JSON without these lessons in its blocks; None if no block shows one of them.
+    """An entry's or a head's JSON without these lessons in its blocks; None if no block names one of them.
 
     A block's text is made of all its lessons, so it goes as a whole; the other items keep theirs.
     """
@@ -108,6 +108,10 @@ def _strip(value: Any, gone: frozenset[str]) -> bool:
     if isinstance(items, list) and any(isinstance(one, dict) and one.get("id") in gone for one in items):
         value["items"] = [one for one in items if one.get("id") not in gone]
         value["text"] = ERASED_TEXT
+        changed = True
+    left = value.get("omitted")
+    if isinstance(left, list) and any(isinstance(one, dict) and one.get("id") in gone for one in left):
+        value["omitted"] = [one for one in left if one.get("id") not in gone]
         changed = True
     return changed
 

@@ -114,6 +114,8 @@ class Erasures(Protocol):
          erased or rewritten since. So are entries that show an erased lesson, or whose subject was erased since.
     ER18 With `most`, `begin` raises LimitReached, and notes nothing, if the scope has as many tombstones and nothing is
          stored of what it is to erase.
+    ER19 A receipt that held the erased lesson back, or left it out, stays and does not name it, nor do its turn's
+         entries.
     Raises StoreUnavailable, StoreFull.
     """
 

@@ -123,9 +123,11 @@ class Receipts(Protocol):
     RC11 `of_session` returns a session's receipts of these times, both included, the oldest first, at most `limit`;
          none for an empty id.
     RC12 `of_turns` returns, by turn, what `of_turn` returns for each of these turns that has receipts.
-    The lessons that a new receipt names are noted, so that an erasure finds it (clause ER13). `issue` refuses
-    (WrongState) a receipt of an erased turn, and of a session that was erased since its time (ER14); one that names an
-    erased lesson raises StoreUnavailable, since a new block is made without it.
+    RC13 What a receipt left out, and why its agent was given nothing, is kept as it was given, also without items. A
+         lesson is not found (RC9) by a receipt that left it out.
+    The lessons that a new receipt names (`lessons_in`) are noted, so that an erasure finds it (clause ER13). `issue`
+    refuses (WrongState) a receipt of an erased turn, and of a session that was erased since its time (ER14); one that
+    names an erased lesson raises StoreUnavailable, since a new block is made without it.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -183,10 +185,23 @@ def item_key(item: ReceiptItem | BlockItem) -> str:
     return key(SourceKind.GOAL_REFLECTION if item.kind == GOAL_ITEM else SourceKind.MEMORY, item.id)
 
 
-def shown_sources(receipt: Receipt) -> tuple[str, ...]:
-    """The keys of the lessons that a receipt names, each once. A recovery is none: it is counts of many observations,
-    and no record."""
-    return tuple(dict.fromkeys(item_key(item) for item in receipt.items if item.kind != RECOVERY_ITEM))
+def lessons_in(receipt: Receipt) -> Mapping[str, str]:
+    """The ids of the lessons that a receipt names, by their keys: those it shows, and those that were held back or left
+    out, which are memories. A recovery that is shown is none: it is counts of many observations, and no record."""
+    shown = {item_key(item): item.id for item in receipt.items if item.kind != RECOVERY_ITEM}
+    others = (*receipt.held_back, *(left.id for left in receipt.omitted))
+    of_items = {item.id for item in receipt.items}
+    return shown | {key(SourceKind.MEMORY, one): one for one in others if one and one not in of_items}
+
+
+def without_erased(receipt: Receipt, gone: Collection[str]) -> Receipt:
+    """A receipt that does not name these lessons, by their ids."""
+    return msgspec.structs.replace(
+        receipt,
+        items=tuple(item for item in receipt.items if item.id not in gone),
+        held_back=tuple(one for one in receipt.held_back if one not in gone),
+        omitted=tuple(left for left in receipt.omitted if left.id not in gone),
+    )
 
 
 def made_for(receipt: Receipt) -> tuple[str, ...]:

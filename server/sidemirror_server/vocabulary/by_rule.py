@@ -33,6 +33,8 @@ class RuleWords(msgspec.Struct, frozen=True):
 
 # A tool as the rules write it.
 _TOOL = r"(?:`[^`]{1,64}`|the tool|a call)"
+# A call that is to be made again, or a program that a shell is to run again.
+_AGAIN = rf"(?:calling {_TOOL}|running `[^`]{{1,64}}`) again"
 _KIND = r"a [a-z ]{1,20} failure"
 _FAILED = (
     rf"{_TOOL} failed(?:: its error says “[^”]*”(?:, {_KIND})?| with {_KIND})?(?:; a later call of it worked)?"
@@ -49,7 +51,7 @@ _GENERAL = re.compile(
     rf"ask {_TOOL} for less at once: .*"
     rf"|check the arguments of {_TOOL} against its schema before calling it again, .*"
     rf"|do not retry {_TOOL} as it is: .*"
-    rf"|list or look up what exists before calling {_TOOL} again: .*"
+    rf"|list or look up what exists before {_AGAIN}: .*"
     rf"|wait before calling {_TOOL} again, .*"
     rf"|try {_TOOL} once more after a pause; .*"
     rf"|read what {_TOOL} printed before the failure, .*"
@@ -62,9 +64,7 @@ _GENERAL = re.compile(
     rf"|{_TOOL} has no argument `[^`]+`: take the arguments from its schema\."
     r"|there is no option `[^`]+`: look at the help of .*"
 )
-_NAMED = re.compile(
-    rf"there is no [a-z]{{1,20}} `([^`]{{1,64}})`: list or look up what exists before calling {_TOOL} .*"
-)
+_NAMED = re.compile(rf"there is no [a-z]{{1,20}} `([^`]{{1,64}})`: list or look up what exists before {_AGAIN}.*")
 
 
 def rule_words(text: str) -> RuleWords | None:

@@ -66,7 +66,7 @@ def why_no_argument_name(name: str, *, is_flag: bool) -> str:
     why = _why_no_name(name) or _why_unsaid(name)
     if why:
         return why
-    words = _words_of(name)
+    words = words_of(name)
     guard = next((word for word in words if word in _UNSAID_OF_ARGUMENTS), "")
     perhaps = next((word for word in words if word in _UNSAID_OF_FLAGS), "")
     if not guard and (is_flag or words[-1] not in _DATA_WORDS):
@@ -83,12 +83,13 @@ def _why_no_name(name: str) -> str:
 
 
 def _why_unsaid(name: str) -> str:
-    words = _words_of(name)
+    words = words_of(name)
     if len(words) > _MOST_WORDS:
         return f"it has more than {_MOST_WORDS} words"
     act = next((word for word in words if word in _UNSAID_OF_ALL), "")
     return f'"{act}" is an act or a secret' if act else ""
 
 
-def _words_of(name: str) -> list[str]:
+def words_of(name: str) -> list[str]:
+    """The words of a name, in lower case."""
     return [word.lower() for word in _WORDS.findall(name)]

@@ -10,7 +10,7 @@ from sidemirror.v1 import sidecar_pb2
 from sidemirror.v1 import thinking_pb2 as thinking_pb
 from sidemirror_server.rpc.sidecar.findings import finding_to_wire, findings_of
 from tests.http.chromium import Browser
-from tests.http.console.looking import answer, answered, go, press, shows, texts
+from tests.http.console.looking import answer, answered, fact, go, press, shows, texts
 from tests.http.sidecars import door
 from tests.memory.talk import memories
 from tests.wire.calls import TIMEOUT_S
@@ -77,6 +77,19 @@ def test_a_version_says_who_made_it_and_all_of_them_are_there(server: SidecarThr
     assert page.value(
         "[...document.querySelectorAll('main button')].every((one) => one.innerText !== 'Other versions')"
     )
+
+
+def test_how_often_and_from_how_many_episodes(server: SidecarThread, browser: Browser) -> None:
+    """Seen to fail with "Learned 5 ×, Episodes 2": two numbers for one thing, it seemed."""
+    lesson = memory_pb.Memory(id="l", content="Look twice.", strength=5, episode_count=2, source_turn_ids=["t", "u"])
+    answers = {
+        "GetReflection": memory_pb.GetReflectionResponse(memory=lesson),
+        "QueryReflections": memory_pb.QueryReflectionsResponse(hits=[memory_pb.QueryHit(memory=lesson)]),
+    }
+    page = answered(browser, server, "/lessons/l", answers)
+    assert fact(page, "Learned") == "5 times, each repetition counted"
+    assert fact(page, "from") == "2 different episodes"
+    go(page, "/lessons?text=twice", "and 1 turn more, learned 5 times, each repetition counted")
 
 
 def test_what_a_goal_left_is_found_in_other_words(server: SidecarThread, browser: Browser) -> None:

@@ -166,7 +166,7 @@ def shown(browser: Browser, server: SidecarThread, **fields: Any) -> Page:
     receipts.receipts[2].turn_outcome = common_pb2.TASK_OUTCOME_PARTIAL
     place = f"/recoveries/{COLUMN.replace('|', '%7C')}"
     page = answered(browser, server, place, {"ListRecoveries": recovery(**fields), "ListReceipts": receipts})
-    shows(page, "1,000 or more failures")
+    shows(page, "1,000 or more times")
     return page
 
 
@@ -246,6 +246,8 @@ def test_what_is_counted_is_what_is_drawn(browser: Browser, server: SidecarThrea
     row(True, other)
     place = f"/recoveries/{COLUMN.replace('|', '%7C')}"
     page = answered(browser, server, place, {"ListRecoveries": memory_pb.ListRecoveriesResponse(signatures=[one])})
+    assert fact(page, "Failed") == "9 times"
+    shows(page, "the first 2 a day count: tries may be fewer than failures.")
     beyond = "beyond 2 a day of one token or session"
     shows(page, f"worked in 2 of 3; 1 more does not count: {beyond}")
     shows(page, f"worked in 1 of 3; 1 more does not count: {beyond}")

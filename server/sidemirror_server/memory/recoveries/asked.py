@@ -21,6 +21,7 @@ from sidemirror_server.memory.recoveries.reviewed_lookups import (
     STATEMENTS,
     ReviewedLookup,
 )
+from sidemirror_server.vocabulary.commands import ASSIGNMENT, LEADING, PROGRAMS, STATEMENT_VERBS
 
 # In code points of a call's arguments. Chosen here: what is longer is a file's content, and its head tells the verb.
 _READ_CHARS = 8_000
@@ -57,7 +58,6 @@ _QUIETLY = re.compile(r" 2>\s?(?:/dev/null|&1)")
 _LAST_END = re.compile(r";([\"'])\Z")
 _CHANGED_FOLDER = re.compile(r"cd [^\s;&|]+ && ")
 _PROGRAM = re.compile(r"[a-z][a-z0-9_.+-]{0,30}\Z")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*\Z")
 
 # Tools that let time pass and do nothing else.
 _WAITING = frozenset(("wait", "sleep", "pause"))
@@ -65,12 +65,6 @@ _WAITING = frozenset(("wait", "sleep", "pause"))
 # The tools of MCP by which an agent asks the sidecar (`http/mcp/tools.py`).
 OWN_TOOLS = frozenset(("critique_answer", "recall_lessons", "report_outcome", "what_worked"))
 
-# The first word of a statement of SQL.
-_STATEMENT_WORDS = (
-    "select show desc describe explain insert update delete create alter drop use with pragma truncate replace grant "
-    "revoke call set begin commit rollback"
-)
-_STATEMENT_VERBS = frozenset(_STATEMENT_WORDS.split())
 _SAME_VERB = {"desc": "describe"}
 # How a statement goes on, where prose may stand too: "show me hotels" and "update on the strike" have limits as well.
 _STATEMENT = re.compile(
@@ -83,23 +77,8 @@ _STATEMENT = re.compile(
     re.I | re.S,
 )
 
-# Programs that a label may name; another first word may be anything that was typed, and is kept nowhere. Chosen here:
-# POSIX utilities, shells, interpreters, and what developers' hosts have.
-_KNOWN_PROGRAMS = (
-    "awk basename bash bc cargo cat cd chmod chown cmp command comm cp curl cut date dd df diff dig dirname docker du "
-    "echo ed egrep env eval exit expr export false file find fmt fold gcc getent git go grep gunzip gzip head helm "
-    "hostname id if for in install ip java jq join kill kubectl ln local ls lsof make man md5sum mkdir mktemp more mv "
-    "mysql nano nc netstat nl node npm npx od openssl paste patch perl ping pip printf ps psql pwd pytest python "
-    "python3 read readlink rename rg rm rmdir rsync ruby rustc scp sed seq set sh sha256sum sleep sort source split "
-    "sqlite3 ssh stat strings su submit sudo systemctl tac tail tar tee terraform test time touch tr tree true type "
-    "umask uname uniq unzip uv vi vim wc wget which while who whoami xargs xxd yarn yum apt apt-get brew zip zsh"
-)
-PROGRAMS = frozenset(_KNOWN_PROGRAMS.split())
 # The label of a text that begins with no program that is known.
 OTHER_TEXT = "<text>"
-
-# Words before the program that a command is about.
-_LEADING = frozenset(("sudo", "time", "nohup", "env", "exec", "then", "do", "("))
 
 # Forms that hide an error instead of mending it: of shells, of common programs' options, of SQL and Python.
 _SUPPRESSED = re.compile(
@@ -200,7 +179,7 @@ def _text(arguments: str, parsed: dict[str, Any] | None, field: str) -> str:
 
 
 def _is_statement(verb: str) -> bool:
-    return verb.lower() in _STATEMENT_VERBS or verb.startswith((".", "\\"))
+    return verb.lower() in STATEMENT_VERBS or verb.startswith((".", "\\"))
 
 
 def same_intent(failed: Asked, later: Asked) -> bool:
@@ -220,7 +199,7 @@ def only_waits(tool: str) -> bool:
 
 def is_of_database(what: Asked) -> bool:
     """Whether a call's text is a statement, or a command of a database's client such as `.tables`."""
-    return what.verb.lower() in _STATEMENT_VERBS or what.verb.startswith((".", "\\"))
+    return what.verb.lower() in STATEMENT_VERBS or what.verb.startswith((".", "\\"))
 
 
 def asks_the_sidecar(tool: str) -> bool:
@@ -245,7 +224,7 @@ def _statement(
     verb = _SAME_VERB.get(word, word).upper()
     lookup = _reviewed_statement(statement)
     known = lookup is not None
-    label = lookup.said if lookup else verb if verb.lower() in _STATEMENT_VERBS else OTHER_TEXT
+    label = lookup.said if lookup else verb if verb.lower() in STATEMENT_VERBS else OTHER_TEXT
     return Asked(tool, False, verb, label, text, tokens, values, known, known, suppresses)
 
 
@@ -292,13 +271,13 @@ def _is_refused(lookup: ReviewedLookup, words: list[str]) -> bool:
 def _first_word(text: str) -> str:
     """The program of a command after `cd …`, assignments and words such as `sudo`; `<text>` if it is none."""
     for piece in _pieces(text):
-        first = next((word for word in piece.split() if word not in _LEADING and not _ASSIGNMENT.match(word)), "cd")
+        first = next((word for word in piece.split() if word not in LEADING and not ASSIGNMENT.match(word)), "cd")
         if first == "cd":
             continue
         word = first.lstrip("(").rsplit("/", 1)[-1]
         if first.startswith((".", "\\")) and len(first) > 1 and first[1].isalpha():
             return first
-        return word if _PROGRAM.match(word) or word.lower() in _STATEMENT_VERBS else "<text>"
+        return word if _PROGRAM.match(word) or word.lower() in STATEMENT_VERBS else "<text>"
     return "cd" if text.strip().startswith("cd") else "<text>"
 
 
@@ -344,7 +323,7 @@ def _text_field(parsed: dict[str, Any]) -> str:
                 return key
             continue
         text = _unwrapped(value[:_READ_CHARS])
-        is_statement = _first_word(text).lower() in _STATEMENT_VERBS
+        is_statement = _first_word(text).lower() in STATEMENT_VERBS
         if is_statement and (is_alone or name != _OF_PROSE or _STATEMENT.match(text)):
             return key
     return ""

@@ -6,7 +6,8 @@ import msgspec
 
 from sidemirror_server.memory.kin.given import Given
 from sidemirror_server.memory.kin.signature import error_signature
-from sidemirror_server.memory.recoveries.asked import OTHER_TEXT, PROGRAMS, Asked, is_of_database
+from sidemirror_server.memory.recoveries.asked import OTHER_TEXT, Asked, is_of_database
+from sidemirror_server.vocabulary.commands import PROGRAMS
 
 # Literals of a text in quotation marks, unless they are the key of an object, and the words of a command.
 _QUOTED = re.compile(r"(?:'([^'\n]{1,400})'|\"([^\"\n]{1,400})\")(?!\s{0,4}:)")

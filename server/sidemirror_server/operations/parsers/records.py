@@ -124,6 +124,12 @@ def add_turns(commands: Commands) -> None:
     listed.add_argument("--since", type=moment, metavar="TIME", help="10:42, 2026-11-23T10:42, 15m (ago)")
     listed.add_argument("--until", type=moment, metavar="TIME", help="only turns that started before this time")
     listed.add_argument("--limit", "-n", type=count, default=20, metavar="N", help="how many (default: 20)")
+    listed.add_argument(
+        "--page-token",
+        default="",
+        metavar="TOKEN",
+        help="go on where a list ended (next_page_token), with the same options and no times of the kind 15m",
+    )
     show = verbs.add_parser("show", help="all that happened in a turn, and what the sidecar said")
     show.add_argument("turn_id", metavar="TURN", help="its id, or the beginning of it")
     why = verbs.add_parser("why", help="why a turn was shown its lessons, or nothing; without TURN, the last one shown")

@@ -7,8 +7,6 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from sidemirror_server.goals.report import reflection_id_of, report_in
 from sidemirror_server.memory.record import MemoryHistory, anew_id, memory_in, sources_of, without
 from sidemirror_server.storage.erasure import (
@@ -36,7 +34,7 @@ from sidemirror_server.trace.erasure import (
     Tombstone,
     is_erased,
 )
-from sidemirror_server.trace.receipts import item_key, receipt_body, receipt_of
+from sidemirror_server.trace.receipts import lessons_in, receipt_body, receipt_of, without_erased
 from sidemirror_server.trace.sources import SourceKind, key, parsed, published_key
 from sidemirror_server.vocabulary.errors import LimitReached
 from sidemirror_server.vocabulary.ids import JobId
@@ -227,25 +225,21 @@ class _Step:
             self.found.append(published_key(reflection_id, report_in(row[0]).goal_id))
 
     async def _rewrite_shown(self, receipt_id: str) -> None:
-        """Takes erased lessons out of a receipt, and out of the turn that shows its block."""
+        """Takes erased lessons out of a receipt, and out of the turn that it is for."""
         row = await self._transaction.first(_SQL["receipt"], *self._place, receipt_id)
         if row is None:
             return
         receipt = receipt_of(*row)
-        times = await erased(self._transaction, self._scope, {item_key(item) for item in receipt.items})
-        gone = [item for item in receipt.items if item_key(item) in times]
+        named = lessons_in(receipt)
+        gone = {named[name] for name in await erased(self._transaction, self._scope, named)}
         if gone:
-            ids = {item.id for item in gone}
-            left = msgspec.structs.replace(
-                receipt,
-                items=tuple(item for item in receipt.items if item.id not in ids),
-                held_back=tuple(one for one in receipt.held_back if one not in ids),
-            )
-            await self._transaction.change(_SQL["rewrite_receipt"], *self._place, receipt_id, receipt_body(left))
-            for item in gone:
-                values = (*self._place, receipt_id, item.text_hash)
-                await self._transaction.change(_SQL["forget_receipt_item"], *values)
-            await self._rewrite_turn(receipt.turn_id, ids)
+            left = receipt_body(without_erased(receipt, gone))
+            await self._transaction.change(_SQL["rewrite_receipt"], *self._place, receipt_id, left)
+            for item in receipt.items:
+                if item.id in gone:
+                    values = (*self._place, receipt_id, item.text_hash)
+                    await self._transaction.change(_SQL["forget_receipt_item"], *values)
+            await self._rewrite_turn(receipt.turn_id, gone)
 
     async def _rewrite_turn(self, turn_id: str, gone: Collection[str]) -> None:
         """Takes lessons out of the blocks of a turn."""

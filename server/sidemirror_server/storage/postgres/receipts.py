@@ -12,10 +12,10 @@ from sidemirror_server.trace.receipts import (
     LESSON_ERASED,
     Receipt,
     ReceiptKey,
+    lessons_in,
     made_for,
     receipt_body,
     receipt_of,
-    shown_sources,
 )
 from sidemirror_server.trace.sources import SourceKind
 from sidemirror_server.trace.sources import key as source_key
@@ -101,12 +101,12 @@ async def keep_receipt(transaction: Transaction, scope: Scope, receipt: Receipt)
         *(receipt.session_id, receipt.goal_id, receipt_body(receipt)),
     )
     await refuse_erased(transaction, scope, made_for(receipt), receipt.time_us)
-    if await is_any_erased(transaction, scope, shown_sources(receipt), receipt.time_us):
+    if await is_any_erased(transaction, scope, lessons_in(receipt), receipt.time_us):
         raise StoreUnavailable(reason=LESSON_ERASED)
     is_new = await transaction.change(_SQL["issue"], *key, *values) > 0
     if is_new:
         await transaction.change(_SQL["show"], *key, [item.text_hash for item in receipt.items])
         own = source_key(SourceKind.SHOWN, receipt.receipt_id)
-        await note_sources(transaction, scope, own, shown_sources(receipt))
+        await note_sources(transaction, scope, own, lessons_in(receipt))
     (row,) = await transaction.fetch(_SQL["get"], *key)
     return receipt_of(*row), is_new

@@ -14,10 +14,10 @@ from sidemirror_server.trace.receipts import (
     LESSON_ERASED,
     Receipt,
     ReceiptKey,
+    lessons_in,
     made_for,
     receipt_body,
     receipt_of,
-    shown_sources,
 )
 from sidemirror_server.trace.sources import SourceKind
 from sidemirror_server.trace.sources import key as source_key
@@ -112,7 +112,7 @@ def keep_receipt(connection: sqlite3.Connection, scope: Scope, receipt: Receipt)
     """Stores a receipt unless the id has one, in the caller's transaction. Returns the stored one, and whether it is
     new. Raises what `Receipts.issue` raises."""
     refuse_erased(connection, scope, made_for(receipt), receipt.time_us)
-    if is_any_erased(connection, scope, shown_sources(receipt), receipt.time_us):
+    if is_any_erased(connection, scope, lessons_in(receipt), receipt.time_us):
         raise StoreUnavailable(reason=LESSON_ERASED)
     key = _key(scope, receipt.receipt_id)
     values = {
@@ -128,7 +128,7 @@ def keep_receipt(connection: sqlite3.Connection, scope: Scope, receipt: Receipt)
     if is_new:
         connection.executemany(_SQL["show"], [{**key, "text_hash": item.text_hash} for item in receipt.items])
         own = source_key(SourceKind.SHOWN, receipt.receipt_id)
-        note_sources(connection, scope, own, shown_sources(receipt))
+        note_sources(connection, scope, own, lessons_in(receipt))
     return receipt_of(*connection.execute(_SQL["get"], key).fetchone()), is_new
 
 

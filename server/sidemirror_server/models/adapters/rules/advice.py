@@ -8,6 +8,7 @@ import re
 from typing import get_args
 
 from sidemirror_server.models.answers import CategoryWord
+from sidemirror_server.vocabulary.commands import program_in, runs_commands
 from sidemirror_server.vocabulary.missing_names import missing_name
 from sidemirror_server.vocabulary.telling import says_why, without_values
 
@@ -28,7 +29,7 @@ _ADVICE = {
     "timeout": "Ask {tool} for less at once: narrow the query, take one page, or raise its time limit if it has one.",
     "validation": "Check the arguments of {tool} against its schema before calling it again, and change {field}.",
     "permission": "Do not retry {tool} as it is: use credentials or a path that is allowed, or ask for access.",
-    "not_found": "List or look up what exists before calling {tool} again: what it was asked for does not.",
+    "not_found": "List or look up what exists before {again} again: what it was asked for does not.",
     "rate_limit": "Wait before calling {tool} again, and combine several requests into one.",
     "network": "Try {tool} once more after a pause; if it fails again, use another source.",
     "tool": "Read what {tool} printed before the failure, and call it with a smaller input to find what breaks it.",
@@ -44,7 +45,7 @@ _MISSING = {
     "argument": "{tool} has no argument `{name}`: take the arguments from its schema.",
     "option": "There is no option `{name}`: look at the help of what {tool} calls.",
 }
-_LOOK_UP = "There is no {what} `{name}`: list or look up what exists before calling {tool} again."
+_LOOK_UP = "There is no {what} `{name}`: list or look up what exists before {again} again."
 # Of these, it is worth saying that what exists can be looked up; of others an error says by itself what is wrong.
 _LOOKED_UP = ("table", "column", "field", "tool", "argument")
 # Kinds of failures whose advice needs no name.
@@ -65,22 +66,34 @@ def named(category: str | None) -> CategoryWord | None:
     return _NAMED.get(category or "")
 
 
-def advice(category: str | None, tool: str, error_text: str) -> str:
+def advice(category: str | None, tool: str, error_text: str, arguments: str = "") -> str:
     """One sentence on what to do about a failure of this category. It names what does not exist as that, else the field
-    that the error names. Empty if the error names no cause, or one that no rule knows: then it is quoted elsewhere.
+    that the error names. Empty if the error names no cause, or one that no rule knows: then it is quoted elsewhere. Of
+    a shell it names the program in the call's `arguments`; empty where none may be named, but the program would matter.
 
     `tool` is inserted unchanged: the caller quotes and clips it.
     """
     missing = missing_name(error_text)
+    again = _again(tool, arguments)
     if missing is not None:
         template = _MISSING.get(missing.what, _LOOK_UP)
-        return template.format(tool=tool, name=missing.name, what=missing.what)
+        if template is _LOOK_UP and not again:
+            return ""
+        return template.format(tool=tool, name=missing.name, what=missing.what, again=again)
     if named(category) is None:
         return ""
-    if category == "tool" and not says_why(error_text):
+    if (category == "tool" and not says_why(error_text)) or (category == "not_found" and not again):
         return ""
     field = named_field(error_text) or _FIELD_UNNAMED.get(category or "", "")
-    return _ADVICE[category or ""].format(tool=tool, field=field)
+    return _ADVICE[category or ""].format(tool=tool, field=field, again=again)
+
+
+def _again(tool: str, arguments: str) -> str:
+    """What is done again after a look-up: of a shell the program's run, and empty if no program may be named."""
+    if not runs_commands(tool.strip("`"), arguments):
+        return f"calling {tool}"
+    program = program_in(arguments)
+    return f"running `{program}`" if program else ""
 
 
 def points(category: str | None, error_text: str) -> bool:

@@ -4,7 +4,7 @@ It holds nothing that belongs to one episode alone: no ids of events, no values,
 empty where it could only say how the task ended, or that a call failed and a later one worked.
 """
 
-from sidemirror_server.models.adapters.rules.advice import advice, named, points, telling
+from sidemirror_server.models.adapters.rules.advice import named, points, telling
 from sidemirror_server.models.adapters.rules.decisive import decisive_steps, worst_of
 from sidemirror_server.models.adapters.rules.findings import FailedStep, Findings, findings_of
 from sidemirror_server.models.adapters.rules.mid_turn import (
@@ -91,8 +91,8 @@ def _begun(name: str) -> str:
 def _strategy(found: Findings, failure: FailedStep | None, evidence: Evidence) -> str:
     if failure is not None:
         category = named(failure.failed.category) or evidence.error_category
-        said = telling(failure.failed.text)
-        return advice(category, tool_name(failure.failed), said) if points(category, said) else ""
+        is_told = points(category, telling(failure.failed.text))
+        return advised(failure, evidence.error_category) if is_told else ""
     loop = found.repeated or found.alternating
     return loop_advised(found, loop) if loop else ""
 

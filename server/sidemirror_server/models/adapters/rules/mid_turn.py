@@ -6,7 +6,7 @@ that it rests on are in `cited_event_ids` and not in the text. Recorded texts ar
 
 from collections.abc import Sequence
 
-from sidemirror_server.models.adapters.rules.advice import advice, points, telling
+from sidemirror_server.models.adapters.rules.advice import advice, named, points, telling
 from sidemirror_server.models.adapters.rules.decisive import decisive_steps, worst_of
 from sidemirror_server.models.adapters.rules.findings import FailedStep, Findings, findings_of
 from sidemirror_server.models.adapters.rules.wording import arguments_of, tool_name, what_it_says
@@ -122,8 +122,8 @@ def _pointed(found: Findings) -> tuple[FailedStep | None, str]:
             continue
         if _is_fenced(failure.cause) and not fences_work:
             return failure, _FENCED.format(tool=tool_name(failure.failed))
-        if points(failure.failed.category, telling(failure.failed.text)):
-            return failure, advised(failure)
+        if points(failure.failed.category, telling(failure.failed.text)) and (action := advised(failure)):
+            return failure, action
     return None, ""
 
 
@@ -140,9 +140,11 @@ def _is_fenced(call: EvidenceStep) -> bool:
     return call.kind == "tool_call" and call.text.lstrip().startswith("```")
 
 
-def advised(failure: FailedStep) -> str:
-    """What to do about a failure; empty if its error names no cause."""
-    return advice(failure.failed.category, tool_name(failure.failed), telling(failure.failed.text))
+def advised(failure: FailedStep, otherwise: str | None = None) -> str:
+    """What to do about a failure; empty if its error names no cause. `otherwise`: its category, if it has no other."""
+    failed, cause = failure.failed, failure.cause
+    given = cause.text if cause.kind == "tool_call" else ""
+    return advice(named(failed.category) or otherwise, tool_name(failed), telling(failed.text), given)
 
 
 def confidence_of(found: Findings, failure: FailedStep | None) -> float:

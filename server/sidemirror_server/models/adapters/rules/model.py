@@ -44,7 +44,7 @@ class RulesModel:
 
     provider = "rules"
     # The number rises whenever the answer to the same evidence changes, so that stored answers can be told apart.
-    name = "rules-7"
+    name = "rules-8"
 
     def __init__(self) -> None:
         self._thread: ThreadPoolExecutor | None = None
