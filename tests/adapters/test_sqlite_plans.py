@@ -56,7 +56,9 @@ SCANNED = (
 )
 # By how much is found in each: no index has that order.
 RANKED = {"with_words"}
-ACROSS_SCOPES = {"retained", "others", "idle", "forget", "forget_sums", "forget_reservations", "oldest", "due"}
+ACROSS_SCOPES = {
+    *("retained", "others", "idle", "forget", "forget_sums", "forget_reservations", "oldest", "due", "old_of_elsewhere")
+}
 
 
 @pytest.fixture
