@@ -47,10 +47,10 @@ BROKEN = [
     ("OB12", "old", "OR tenant_id = $3", "OR TRUE"),
     ("OB12", "old", "AND NOT EXISTS", "OR EXISTS"),
     ("OB12", "forget_sources", "record = 'turn:' ||", "record = '-' ||"),
-    ("OB13", "forget_sources", "AND turn_id = $3)\n      AND NOT EXISTS (SELECT FROM sidemirror.observations\n"
-     "                      WHERE tenant_id = $1 AND project_id = $2 AND last", "AND turn_id = '-' || $3)\n"
+    ("OB13", "forget_sources", ("AND turn_id = $3)\n      AND NOT EXISTS (SELECT FROM sidemirror.observations\n"
+     "                      WHERE tenant_id = $1 AND project_id = $2 AND last"), ("AND turn_id = '-' || $3)\n"
      "      AND NOT EXISTS (SELECT FROM sidemirror.observations\n"
-     "                      WHERE tenant_id = $1 AND project_id = $2 AND last"),
+     "                      WHERE tenant_id = $1 AND project_id = $2 AND last")),
     ("OB13", "forget_sources", "last_turn_id = $3", "last_turn_id = '-' || $3"),
     ("OB13", "subjects", "AND source LIKE 'subject:%'", ""),
     ("OB13", "subjects", "ORDER BY source", "ORDER BY source DESC"),
