@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from bench.recovery_runs import Run
-from sidemirror_server.memory.recoveries.moves import Recovery, recovery_of
+from sidemirror_server.memory.recoveries.moves import FEWEST_SESSIONS, Recovery, recovery_of
 from sidemirror_server.memory.recoveries.observation import MoveKind, Observation, follows
 from sidemirror_server.memory.recoveries.sentences import said
 
@@ -57,6 +57,17 @@ def learned(runs: Iterable[Run]) -> dict[str, Recovery]:
     rows = rows_by_signature(runs)
     found = {signature: recovery_of(signature, of) for signature, of in rows.items()}
     return {signature: one for signature, one in found.items() if one is not None and said(one) is not None}
+
+
+def lookup_signatures(runs: Iterable[Run]) -> set[str]:
+    """The signatures that look-ups, whichever, repaired in as many sessions as the gate asks for. Of no other one can a
+    rule tell a look-up that counts what worked."""
+    sessions: dict[str, set[str]] = defaultdict(set)
+    for run in runs:
+        for row in run.observations:
+            if row.worked and row.move.kind is MoveKind.LOOKED_UP:
+                sessions[row.signature].add(row.where.session_id)
+    return {signature for signature, of in sessions.items() if len(of) >= FEWEST_SESSIONS}
 
 
 def counted(recoveries: Mapping[str, Recovery], test: Iterable[Run]) -> list[Counted]:

@@ -191,25 +191,28 @@ def _rate(values: Sequence[bool]) -> str:
     return f"{sum(values) / len(values):.2f} ({len(values)})" if values else "-"
 
 
-def goals(lives: Mapping[Arm, Lived]) -> list[str]:
-    """The issue's bounds, as what, wanted, figure and whether it is met."""
-    met = lives[Arm.RECOVERIES].met
+def goals(lives: Mapping[Arm, Lived], told: Arm = Arm.RECOVERIES) -> list[str]:
+    """The issue's bounds, as what, wanted, figure and whether it is met. `told`: the arm that is looked at."""
+    met = lives[told].met
     soon = [one for one in taught(met) if one.told]
     late = sum(one.repaired > MOST_REPAIRED for one in soon)
     after = after_change(met)
     wrong = sum(bool({Role.FALSE, Role.PLANTED} & set(one.told)) for one in met)
     rows = [
         ("told after repaired episodes, where it is told", f"≤ {MOST_REPAIRED}", f"{len(soon) - late} of {len(soon)}"),
-        ("failures until silence after the change", f"≤ {MOST_FAILURES_AFTER}", _most(one.last for one in after)),
-        ("outdated advice that was followed", f"≤ {MOST_FOLLOWED_AFTER}", _most(one.followed for one in after)),
         ("faked and planted repairs that were told", "0", str(wrong)),
     ]
-    held = [
-        late == 0,
-        bool(after) and all(one.last <= MOST_FAILURES_AFTER for one in after),
-        bool(after) and all(one.followed <= MOST_FOLLOWED_AFTER for one in after),
-        wrong == 0,
-    ]
+    held = [late == 0, wrong == 0]
+    if any(one.episode >= CHANGES_AT for one in met):
+        last, followed = [one.last for one in after], [one.followed for one in after]
+        rows[1:1] = [
+            ("failures until silence after the change", f"≤ {MOST_FAILURES_AFTER}", _most(last)),
+            ("outdated advice that was followed", f"≤ {MOST_FOLLOWED_AFTER}", _most(followed)),
+        ]
+        held[1:1] = [
+            bool(after) and max(last) <= MOST_FAILURES_AFTER,
+            bool(after) and max(followed) <= MOST_FOLLOWED_AFTER,
+        ]
     for arm in (Arm.NONE, Arm.TEMPLATES):
         if arm in lives:
             found = gain(met, lives[arm].met, AT_ENDS)

@@ -1,15 +1,17 @@
 """Lives in the world of `conventions.py` with a sidecar and without one.
 
-The sidecar is a real one in this process, with a store of its own; agents report by RunTurn alone, and speak of nothing
-else to it. Each seed is a project. All seeds live an episode at the same time; then what ended is learned from, and an
-hour passes on the sidecar's clock.
+The sidecar is a real one, with a store of its own: in this process, or in one of its own (`process.py`). Agents report
+by RunTurn alone, and speak of nothing else to it. Each seed is a project. All seeds live an episode at the same time;
+then what ended is learned from, and in this process an hour passes on the sidecar's clock.
 """
 
 import asyncio
 import contextlib
 import json
+import math
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from random import Random
@@ -48,6 +50,13 @@ class Trials(NamedTuple):
     shown_worked: int = 0
     held_back: int = 0
     held_back_worked: int = 0
+
+
+class Host(NamedTuple):
+    """A sidecar that agents live with. `rests`: returns once what ended is learned from."""
+
+    address: str
+    rests: Callable[[], Awaitable[None]]
 
 
 class Lived(NamedTuple):
@@ -169,25 +178,45 @@ async def plant(ear: Ear, of: World, episode: int) -> None:
     await ear.ended(planted.call, "ok", failed=False)
 
 
-async def lived(arm: Arm, seeds: Sequence[int], episodes: int) -> Lived:
-    """The lives of these seeds in an arm, each from an empty memory on."""
+@contextlib.asynccontextmanager
+async def in_this_process(arm: Arm) -> AsyncIterator[Host]:
+    """The sidecar of an arm, whose clock goes on by an hour when it rests."""
+    clock = _Hours()
+    with tempfile.TemporaryDirectory() as folder, _silence(arm):
+        async with running(Path(folder), clock=clock, defaults__level="medium") as served:
+
+            async def rests() -> None:
+                await _learned(served)
+                clock.hours += 1
+
+            yield Host(served.address, rests)
+
+
+async def lived(
+    arm: Arm,
+    seeds: Sequence[int],
+    episodes: int,
+    hosted: Callable[[Arm], contextlib.AbstractAsyncContextManager[Host]] = in_this_process,
+    within_s: float = math.inf,
+) -> Lived:
+    """The lives of these seeds in an arm, each from an empty memory on. After `within_s` no other episode begins."""
     worlds = [world(seed) for seed in seeds]
     if arm is Arm.NONE:
         met = [one for of in worlds for episode in range(episodes) for one in await episode_of(of, episode, None)]
         return Lived(tuple(met), ())
-    clock = _Hours()
-    with tempfile.TemporaryDirectory() as folder, _silence(arm):
-        async with running(Path(folder), clock=clock, defaults__level="medium") as served:
-            if arm is Arm.TEMPLATES:
-                await _no_recoveries(served.address, worlds)
-            met = list[Met]()
-            async with _stubs(served.address, worlds) as stubs:
-                for episode in range(episodes):
-                    clock.hours = episode
-                    lives = (_with_sidecar(stub, of, episode) for stub, of in zip(stubs, worlds, strict=True))
-                    met += [one for found in await asyncio.gather(*lives) for one in found]
-                    await _learned(served)
-            return Lived(tuple(met), await _trials(served.address, worlds))
+    until_s = time.monotonic() + within_s
+    async with hosted(arm) as host:
+        if arm is Arm.TEMPLATES:
+            await _no_recoveries(host.address, worlds)
+        met = list[Met]()
+        async with _stubs(host.address, worlds) as stubs:
+            for episode in range(episodes):
+                if time.monotonic() > until_s:
+                    break
+                lives = (_with_sidecar(stub, of, episode) for stub, of in zip(stubs, worlds, strict=True))
+                met += [one for found in await asyncio.gather(*lives) for one in found]
+                await host.rests()
+        return Lived(tuple(met), await _trials(host.address, worlds))
 
 
 @contextlib.contextmanager

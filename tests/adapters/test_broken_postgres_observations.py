@@ -8,6 +8,7 @@ import pytest
 
 from sidemirror_server.storage.postgres import observations as adapter
 from sidemirror_server.storage.postgres.database import PostgresDatabase
+from sidemirror_server.storage.postgres.erasures import PostgresErasures
 from sidemirror_server.storage.postgres.observations import PostgresObservations
 from sidemirror_server.storage.postgres.pruning import PostgresPruning
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
@@ -40,8 +41,26 @@ BROKEN = [
     ("OB8", "shorten", "OFFSET $4", "OFFSET $4 + 1"),
     ("OB9", "signatures", "signature > $3", "signature >= $3"),
     ("OB9", "signatures", "LIMIT $4", "LIMIT $4 + 1"),
+    ("OB11", "shorten", "OFFSET $4", "OFFSET $4 + 1"),
+    ("OB12", "old", "ORDER BY at_us", "ORDER BY at_us DESC"),
+    ("OB12", "old", "at_us < $1", "at_us <= $1"),
+    ("OB12", "old", "OR tenant_id = $3", "OR TRUE"),
+    ("OB12", "old", "AND NOT EXISTS", "OR EXISTS"),
+    ("OB12", "forget_sources", "record = 'turn:' ||", "record = '-' ||"),
+    ("OB13", "forget_sources", ("AND turn_id = $3)\n      AND NOT EXISTS (SELECT FROM sidemirror.observations\n"
+     "                      WHERE tenant_id = $1 AND project_id = $2 AND last"), ("AND turn_id = '-' || $3)\n"
+     "      AND NOT EXISTS (SELECT FROM sidemirror.observations\n"
+     "                      WHERE tenant_id = $1 AND project_id = $2 AND last")),
+    ("OB13", "forget_sources", "last_turn_id = $3", "last_turn_id = '-' || $3"),
+    ("OB13", "subjects", "AND source LIKE 'subject:%'", ""),
+    ("OB13", "subjects", "ORDER BY source", "ORDER BY source DESC"),
 ]  # fmt: skip
-TRIGGERS = [("OB1", "came_ended"), ("OB1", "has_ended"), ("OB6", "teaches_no_more")]
+TRIGGERS = [
+    ("OB1", "came_ended", "turns"),
+    ("OB1", "has_ended", "turns"),
+    ("OB6", "teaches_no_more", "turns"),
+    ("OB12", "is_gone", "observations"),
+]
 
 
 @pytest.mark.parametrize(("clause", "name", "piece", "instead"), BROKEN)
@@ -62,10 +81,10 @@ async def test_an_adapter_that_takes_one_project_for_another_is_noticed(database
         await is_noticed("OB10", stores_of(database, of_one_project(PostgresObservations)))
 
 
-@pytest.mark.parametrize(("clause", "trigger"), TRIGGERS)
-async def test_a_missing_trigger_is_noticed(clause: str, trigger: str, databases: Databases) -> None:
+@pytest.mark.parametrize(("clause", "trigger", "table"), TRIGGERS)
+async def test_a_missing_trigger_is_noticed(clause: str, trigger: str, table: str, databases: Databases) -> None:
     async with databases.fresh() as name:
-        await databases.as_superuser(f"DROP TRIGGER {trigger} ON sidemirror.turns", name)
+        await databases.as_superuser(f"DROP TRIGGER {trigger} ON sidemirror.{table}", name)
         database = await PostgresDatabase.open(databases.cluster.url("sidecar", name))
         try:
             await is_noticed(clause, stores_of(database))
@@ -78,7 +97,8 @@ def test_every_clause_is_seen_to_fail() -> None:
 
 
 def stores_of(database: PostgresDatabase, observations: type[Any] = PostgresObservations) -> suite.Stores:
-    return suite.Stores(observations(database), PostgresTurnLog(database), PostgresPruning(database))
+    others = (PostgresTurnLog(database), PostgresPruning(database), PostgresErasures(database))
+    return suite.Stores(observations(database), *others)
 
 
 async def is_noticed(clause: str, stores: suite.Stores) -> None:

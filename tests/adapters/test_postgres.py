@@ -4,6 +4,7 @@ import pytest
 
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.dreams import PostgresDreams
+from sidemirror_server.storage.postgres.erasures import PostgresErasures
 from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
 from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
@@ -123,7 +124,8 @@ async def test_observations(clause: str, databases: Databases) -> None:
     async with databases.opened() as database:
         await OBSERVATIONS[clause](
             lambda: observations.Stores(
-                PostgresObservations(database), PostgresTurnLog(database), PostgresPruning(database)
+                *(PostgresObservations(database), PostgresTurnLog(database), PostgresPruning(database)),
+                PostgresErasures(database),
             )
         )
 

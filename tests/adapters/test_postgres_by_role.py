@@ -93,7 +93,10 @@ SUITES: list[tuple[dict[str, Clause], Callable[[PostgresDatabase], Any]]] = [
     ),
     (
         clauses_of(observations),
-        lambda db: observations.Stores(PostgresObservations(db), PostgresTurnLog(db), PostgresPruning(db)),
+        lambda db: observations.Stores(
+            *(PostgresObservations(db), PostgresTurnLog(db), PostgresPruning(db)),
+            PostgresErasures(db),
+        ),
     ),
     (clauses_of(memory_search), lambda db: memory_search.Stores(PostgresMemories(db), PostgresMemorySearch(db))),
     (

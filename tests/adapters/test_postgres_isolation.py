@@ -332,7 +332,9 @@ async def test_a_build_without_filters_would_leak_without_the_policies(
 
 
 # Envelopes that a scope reads itself too, of its own memories and passes.
-ENVELOPES_OF_A_SCOPE = {"dream_unread_envelopes", "memory_project_envelopes", "unlearned_turn_envelopes"}
+ENVELOPES_OF_A_SCOPE = {
+    *("dream_unread_envelopes", "memory_project_envelopes", "unlearned_turn_envelopes", "observation_envelopes")
+}
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.__name__.rpartition(".")[2])
@@ -461,11 +463,11 @@ async def test_envelopes_hold_ids_times_and_marks_only(databases: Databases) -> 
     assert {table for table, _ in columns} == {
         *("open_turn_envelopes", "request_envelopes", "job_envelopes", "ledger_envelopes"),
         *("receipt_envelopes", "ledger_day_envelopes", "critique_envelopes"),
-        *("lesson_trial_envelopes", "policy_envelopes", "unlearned_turn_envelopes"),
+        *("lesson_trial_envelopes", "policy_envelopes", "unlearned_turn_envelopes", "observation_envelopes"),
         *("memory_project_envelopes", "dream_unread_envelopes", "ended_turn_envelopes"),
     }
     assert {column for _, column, kind in rows if kind == "text"} == {
         *("tenant_id", "project_id", "turn_id", "job_id", "request_id", "method", "kind", "purpose", "receipt_id"),
-        *("critique_id", "memory_id"),
+        *("critique_id", "memory_id", "observation_id"),
     }
     assert {kind for *_, kind in rows} == {"text", "bigint", "boolean"}

@@ -128,6 +128,7 @@ FROM n;
 INSERT INTO sidemirror.observations
 SELECT tenant_id, project_id, id, lpad((r / 20)::text, 6, '0'), lpad((r / 10)::text, 6, '0'), 's' || r % 100, r, 'x'
 FROM n;
+INSERT INTO sidemirror.observation_envelopes SELECT tenant_id, project_id, id, r FROM n;
 ANALYZE;
 """
 
@@ -264,6 +265,12 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "of_signature": ((*PLACE, "s1"), 20),
         # From each signature to the next.
         "signatures": ((*PLACE, "", 5), 5),
+        "note": ((*PLACE, "new", 1), 0),
+        "old": ((LATE, 5, *EVERYTHING, *NOBODY), 5),
+        "forget": ((*PLACE, ["000500", "none"]), 1),
+        # What is noted of a turn; its head, and its observations.
+        "forget_sources": ((*PLACE, "000050"), 2),
+        "subjects": ((*PLACE, ["turn:000500", "turn:none"]), 5),
     },
     receipts: {
         "issue": ((*PLACE, "new", "goal", 1, "", "", "", b"{}"), 0),
@@ -486,6 +493,7 @@ SERVED: dict[tuple[ModuleType, str], int] = {
     (policies, "retained"): ROWS // 100 + 2,
     (trials, "old"): 5,
     (observations, "claim"): 10,
+    (observations, "old"): 5,
     (critiques, "old"): 5,
     # What the project has spent by day and purpose.
     (ledger, "old"): 5,
@@ -502,6 +510,7 @@ ACROSS |= {(work, "dead")}
 ACROSS |= {(critiques, "old"), (ledger, "old"), (ledger, "forget_sums"), (ledger, "spenders")}
 ACROSS |= {(receipts, "oldest"), (pruning, "projects"), (pruning, "projects_after"), (pruning, "old_turns")}
 ACROSS |= {(trials, "old"), (dreams, "waiting"), (policies, "retained"), (observations, "claim")}
+ACROSS |= {(observations, "old")}
 ACROSS |= {(ledger, "used"), (ledger, "take"), (ledger, "replace")}
 
 

@@ -48,6 +48,7 @@ from sidemirror_server.thinking.store import SessionKey, SessionRecord, Sessions
 from sidemirror_server.trace.log import TURN_TOPIC, Batch, Draft, Entry, HeadKey, TurnHead, TurnLog, TurnStanding
 from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKey, ReceiptKind, Receipts
 from sidemirror_server.trace.requests import Answered, Requests
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.block import Omitted
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import EventId, JobId, RequestId, SessionId, TurnId
@@ -539,6 +540,33 @@ class SameAnswers(RuleBasedStateMachine):
         ]
         self.ask(lambda stores: stores.observations.keep(scope, TurnId(turn), made, again, most))
         self.ask(lambda stores: stores.observations.of_signature(scope, signature))
+
+    @rule(
+        scope=scopes,
+        turn=names,
+        last=st.just("") | names,
+        signature=names,
+        one=names,
+        about=names,
+        at=times,
+        most=st.integers(1, 3),
+    )
+    def put_observation(
+        self, scope: Scope, turn: str, last: str, signature: str, one: str, about: str, at: int, most: int
+    ) -> None:
+        where, move = Where(scope, TurnId(turn), SessionId("s"), turn), Move(MoveKind.OTHER)
+        made = Observation(
+            one, where, EventId(one), signature, "x", move, worked=False, at_us=at, last_turn_id=TurnId(last)
+        )
+        subjects = (key(SourceKind.SUBJECT, about),)
+        records = [key(SourceKind.TURN, one) for one in (turn, last)]
+        self.ask(lambda stores: stores.observations.put(scope, made, subjects, most))
+        self.ask(lambda stores: stores.observations.of_signature(scope, signature))
+        self.ask(lambda stores: stores.observations.subjects(scope, records))
+
+    @rule(before=times, served=st.sampled_from(["*", "acme/*", "Acme/shop"]))
+    def forget_observations(self, before: int, served: str) -> None:
+        self.ask(lambda stores: stores.observations.forget(serves_listed(served), before, ALL))
 
     @rule(now=times, until=times, served=st.sampled_from(["*", "acme/*", "Acme/shop"]))
     def claim_turns(self, now: int, until: int, served: str) -> None:

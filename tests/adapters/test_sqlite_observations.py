@@ -8,6 +8,7 @@ import pytest
 
 from sidemirror_server.storage.sqlite import observations as adapter
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
+from sidemirror_server.storage.sqlite.erasures import SqliteErasures
 from sidemirror_server.storage.sqlite.observations import SqliteObservations
 from sidemirror_server.storage.sqlite.pruning import SqlitePruning
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
@@ -44,17 +45,30 @@ BROKEN = [
     ("OB10", "of_signature", OF_SCOPE, ANYBODY),
     ("OB10", "learned", OF_SCOPE, ANYBODY),
     ("OB10", "again", OF_SCOPE, ANYBODY),
+    ("OB11", "shorten", "OFFSET :most", "OFFSET :most + 1"),
+    ("OB12", "old_of_elsewhere", "ORDER BY at_us", "ORDER BY at_us DESC"),
+    ("OB12", "old_of_elsewhere", "at_us < :before_us", "at_us <= :before_us"),
+    ("OB12", "old_of_elsewhere", "OR tenant_id = :tenant_id", "OR TRUE"),
+    ("OB12", "old_of_elsewhere", "AND NOT EXISTS", "OR EXISTS"),
+    ("OB12", "forget_sources", "record = 'turn:' || :turn_id", "record = :turn_id"),
+    ("OB13", "forget_sources", "AND turn_id = :turn_id)", "AND turn_id = '-' || :turn_id)"),
+    ("OB13", "forget_sources", "AND last_turn_id = :turn_id)", "AND last_turn_id = '-' || :turn_id)"),
+    ("OB13", "subjects", "AND source LIKE 'subject:%'", ""),
+    ("OB13", "subjects", "ORDER BY record, source", "ORDER BY record, source DESC"),
+    ("OB13", "subjects", OF_SCOPE, ANYBODY),
 ]
 # (clause that must notice, what the schema is like instead)
 BROKEN_SCHEMAS = [
     ("OB1", "DROP TRIGGER turn_came_ended"),
     ("OB1", "DROP TRIGGER turn_has_ended"),
     ("OB6", "DROP TRIGGER turn_teaches_no_more"),
+    ("OB12", "DROP TRIGGER observation_is_gone"),
 ]
 
 
 def stores_of(database: SqliteDatabase) -> suite.Stores:
-    return suite.Stores(SqliteObservations(database), SqliteTurnLog(database), SqlitePruning(database))
+    own = (SqliteObservations(database), SqliteTurnLog(database), SqlitePruning(database))
+    return suite.Stores(*own, SqliteErasures(database))
 
 
 @pytest.mark.parametrize("clause", CLAUSES)

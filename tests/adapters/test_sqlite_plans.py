@@ -58,7 +58,10 @@ SCANNED = (
 RANKED = {"with_words"}
 # Of all the days that are asked for, by scope.
 RANKED |= {"costs"}
-ACROSS_SCOPES = {"retained", "costs", "others", "idle", "forget", "forget_sums", "forget_reservations", "oldest", "due"}
+ACROSS_SCOPES = {
+    *("retained", "costs", "others", "idle", "forget", "forget_sums", "forget_reservations", "oldest", "due"),
+    "old_of_elsewhere",
+}
 
 
 @pytest.fixture

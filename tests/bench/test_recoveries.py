@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bench.recovery_advice import bins, counted, coverage, done, learned, lift, otherwise
+from bench.recovery_advice import bins, counted, coverage, done, learned, lift, lookup_signatures, otherwise
 from bench.recovery_next import METHODS, Scores, cases_of, difference, kind_of, scores_of
 from bench.recovery_runs import Run, run_of
 from bench.recovery_strangers import strangers
@@ -75,6 +75,16 @@ def test_what_advice_is_worth() -> None:
     assert otherwise(rows) == (0, 1)
     assert lift(rows) == 1.0
     assert bins(rows) == [(1.0, (1, 1))]
+
+
+def test_which_signatures_could_have_look_up_advice() -> None:
+    """Those that a look-up repaired in as many sessions as the gate asks for: no rule can tell more of these runs."""
+    assert lookup_signatures([repaired(1)]) == set()
+    unrepaired = made(
+        3, ("SELECT 1 FROM orders", MISSING_TABLE), ("SHOW TABLES", "x"), ("SELECT 1 FROM orders", MISSING_TABLE)
+    )
+    assert lookup_signatures([repaired(1), unrepaired]) == set()
+    assert lookup_signatures([repaired(1), repaired(2), unrepaired]) == {"sql|not_found|missing_table"}
 
 
 def test_a_step_has_a_kind() -> None:

@@ -8,8 +8,18 @@ import pytest
 from bench.world import conventions
 from bench.world.agent import Met, Role, Told, live, named
 from bench.world.conventions import CHANGES_AT, EPISODES, Call, Option, Situation, passes, world
-from bench.world.figures import MOST_FAILURES_AFTER, MOST_FOLLOWED_AFTER, After, Taught, after_change, lift, taught
+from bench.world.figures import (
+    MOST_FAILURES_AFTER,
+    MOST_FOLLOWED_AFTER,
+    After,
+    Taught,
+    after_change,
+    goals,
+    lift,
+    taught,
+)
 from bench.world.plot import svg
+from bench.world.process import own_process
 from bench.world.rules import lived_by_rules
 from bench.world.running import Arm, Lived, Trials, lived
 
@@ -85,6 +95,20 @@ async def test_what_helped_is_told_and_what_was_planted_is_not(monkeypatch: pyte
     assert taught(found.met)[0].repaired <= 8
 
 
+async def test_a_sidecar_in_a_process_of_its_own_teaches_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is installed, with one showing in ten held back, and by the machine's clock."""
+    some = {name: conventions.CONVENTIONS[name] for name in ("field", "planted")}
+    monkeypatch.setattr(conventions, "CONVENTIONS", some)
+    monkeypatch.setattr(conventions, "PER_EPISODE", len(some))
+    found = await lived(Arm.WITHHELD, [2], 12, own_process)
+    assert {(one.convention, role) for one in found.met for role in one.told} == {("field", Role.RIGHT)}
+    assert all(one.repaired for one in found.met if one.told)
+    (trials,) = found.trials
+    assert trials.shown == trials.shown_worked == sum(bool(one.told) for one in found.met)
+    # No episode begins when time is over.
+    assert (await lived(Arm.WITHHELD, [2], 10, own_process, -1.0)).met == ()
+
+
 async def test_the_bounds_by_the_rules_alone() -> None:
     """One seed in full: what changes is told before and after, and is not told wrongly for long."""
     found = await lived_by_rules(Arm.RECOVERIES, [3], EPISODES)
@@ -123,6 +147,15 @@ def test_what_is_told_after_the_change() -> None:
     ]
     assert after_change([met(5, told=(Role.RIGHT,)), *late]) == [After(1, 3, 1)]
     assert after_change([met(5), *late]) == []
+
+
+def test_a_life_that_ends_before_the_change_says_nothing_of_it() -> None:
+    """Seen to fail: silence after a change that had not come counted as met."""
+    lives = {arm: Lived((met(5, told=(Role.RIGHT,)),), ()) for arm in (Arm.NONE, Arm.WITHHELD)}
+    short = goals(lives, Arm.WITHHELD)
+    assert not any("change" in line or "outdated" in line for line in short)
+    lives[Arm.WITHHELD] = Lived((met(5, told=(Role.RIGHT,)), met(CHANGES_AT)), ())
+    assert len(goals(lives, Arm.WITHHELD)) == len(short) + 2
 
 
 def test_the_lift_of_advice() -> None:

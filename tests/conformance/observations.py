@@ -6,6 +6,8 @@ Each test is given a function that opens the ports on one empty store; called ag
 from collections.abc import Callable
 from typing import NamedTuple
 
+import pytest
+
 from sidemirror_server.memory.recoveries.observation import (
     CameFrom,
     Move,
@@ -16,8 +18,11 @@ from sidemirror_server.memory.recoveries.observation import (
     observation_id,
 )
 from sidemirror_server.memory.recoveries.observations import Observations, UnlearnedTurn
+from sidemirror_server.trace.erasure import Erasures, Tombstone, digest_of
 from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnLog, TurnStanding
 from sidemirror_server.trace.pruning import Pruning
+from sidemirror_server.trace.sources import SourceKind, key, parsed
+from sidemirror_server.vocabulary.errors import WrongState
 from sidemirror_server.vocabulary.ids import EventId, SessionId, TurnId
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Served, Serves
 from tests.conformance.served import ACME, REST, SHOP
@@ -29,11 +34,12 @@ SIGNATURE = "get_order|not_found|order not found"
 
 
 class Stores(NamedTuple):
-    """The port, and those that make and remove the turns that it learns from."""
+    """The port, and those that make and remove the turns that it learns from, and that remember what was erased."""
 
     observations: Observations
     log: TurnLog
     pruning: Pruning
+    erasures: Erasures
 
 
 Open = Callable[[], Stores]
@@ -43,9 +49,12 @@ def head(turn_id: str, at_us: int, standing: TurnStanding, last_sequence: int = 
     return TurnHead(TurnId(turn_id), SessionId(f"s-{turn_id}"), 1, standing, last_sequence, at_us, at_us, b"{}")
 
 
-async def turn(stores: Stores, scope: Scope, turn_id: str, at_us: int = T0, *, is_open: bool = False) -> None:
+async def turn(
+    stores: Stores, scope: Scope, turn_id: str, at_us: int = T0, *subject_ids: str, is_open: bool = False
+) -> None:
     standing = TurnStanding.OPEN if is_open else TurnStanding.FINISHED
-    await stores.log.append(scope, (Batch(head(turn_id, at_us, standing), (Draft(1, at_us, b"{}"),), b"{}"),))
+    made = Batch(head(turn_id, at_us, standing), (Draft(1, at_us, b"{}"),), b"{}", subject_ids=subject_ids)
+    await stores.log.append(scope, (made,))
 
 
 async def end(stores: Stores, scope: Scope, turn_id: str, at_us: int, standing: TurnStanding, sequence: int) -> None:
@@ -215,3 +224,103 @@ async def ob10_scopes_are_isolated(open_stores: Open) -> None:
     assert [one.scope for one in await stores.observations.claim(SERVES_ALL, LATER, LATER, 10)] == [THIRD]
     for number, scope in ((1, OTHER), (2, THIRD)):
         assert await stores.observations.of_signature(scope, SIGNATURE) == (observation(scope, "t", number),)
+
+
+ANNA, BERT = key(SourceKind.SUBJECT, "anna"), key(SourceKind.SUBJECT, "bert")
+
+
+async def erased(stores: Stores, name: str, at_us: int) -> None:
+    tombstone = Tombstone(parsed(name)[0], digest_of(ONE, name), at_us)
+    await stores.erasures.put_tombstones(ONE, (tombstone,))
+
+
+async def ob11_what_was_made_elsewhere(open_stores: Open) -> None:
+    stores = open_stores()
+    first, across = observation(ONE, "gone", 1), observation(ONE, "gone", 2, last_turn_id="later")
+    assert await stores.observations.put(ONE, first)
+    assert await stores.observations.put(ONE, across, (ANNA,))
+    assert not await open_stores().observations.put(ONE, observation(ONE, "gone", 1, worked=False))
+    assert await open_stores().observations.of_signature(ONE, SIGNATURE) == (first, across)
+    assert await stores.observations.of_signature(OTHER, SIGNATURE) == ()
+    assert await claimed(stores) == []
+    # What a turn taught stays as it is, and one of a turn that is stored goes with it.
+    await turn(stores, ONE, "t")
+    own = observation(ONE, "t", 3)
+    await stores.observations.keep(ONE, TurnId("t"), [own])
+    assert not await stores.observations.put(ONE, own)
+    assert await stores.observations.put(ONE, observation(ONE, "t", 4))
+    assert await stores.pruning.prune_turns(SERVES_ALL, LATER, 10, LATER) == 1
+    assert await stores.observations.of_signature(ONE, SIGNATURE) == (first, across)
+    assert await stores.observations.put(ONE, observation(ONE, "gone", 5), most=2)
+    assert [one.at_us - T0 for one in await stores.observations.of_signature(ONE, SIGNATURE)] == [2, 5]
+    # Of what was erased none is taken: a turn is gone for good, of the others what was heard before.
+    name = "refused|unknown|x"
+    for number, (source, at_us, is_taken) in enumerate(
+        [
+            ("turn:a0", T0, False),
+            ("turn:b1", T0, False),
+            ("session:s-a2", T0 + 2, False),
+            ("session:s-a3", T0, True),
+            (BERT, T0 + 4, False),
+        ]
+    ):
+        await erased(stores, source, at_us)
+        one = observation(ONE, f"a{number}", number, name, last_turn_id=f"b{number}")
+        if is_taken:
+            assert await stores.observations.put(ONE, one, (ANNA, BERT))
+        else:
+            with pytest.raises(WrongState):
+                await stores.observations.put(ONE, one, (ANNA, BERT))
+    assert [one.where.turn_id for one in await stores.observations.of_signature(ONE, name)] == ["a3"]
+    # An erasure finds it by what it came of.
+    await stores.erasures.begin(ONE, "e", (ANNA, key(SourceKind.SESSION, "s-gone")), T0)
+    while left := await stores.erasures.left(ONE, "e", 10):
+        for record in left:
+            await stores.erasures.remove(ONE, "e", record, T0)
+    assert await stores.observations.signatures(ONE, "", 10) == ()
+    assert await stores.erasures.survivors(ONE) == ()
+
+
+async def ob12_what_was_made_elsewhere_goes_by_its_age(open_stores: Open) -> None:
+    stores = open_stores()
+    assert await stores.observations.forget(SERVES_ALL, LATER, 10) == 0
+    for scope in (ONE, OTHER, THIRD):
+        await turn(stores, scope, "t")
+        await stores.observations.keep(scope, TurnId("t"), [observation(scope, "t", 0)])
+        for number in (3, 1, 2):
+            await stores.observations.put(scope, observation(scope, f"gone{number}", number), (ANNA,))
+
+    async def left(scope: Scope) -> list[int]:
+        return [one.at_us - T0 for one in await stores.observations.of_signature(scope, SIGNATURE)]
+
+    assert await stores.observations.forget(SHOP, T0 + 3, 1) == 1
+    assert (await left(ONE), await left(OTHER), await left(THIRD)) == ([0, 2, 3], [0, 1, 2, 3], [0, 1, 2, 3])
+    assert await open_stores().observations.forget(ACME, T0 + 2, 10, (Served("acme", "shop"),)) == 1
+    assert (await left(ONE), await left(OTHER), await left(THIRD)) == ([0, 2, 3], [0, 2, 3], [0, 1, 2, 3])
+    assert await stores.observations.forget(SERVES_ALL, LATER, 10) == 7
+    assert await stores.observations.forget(SERVES_ALL, LATER, 10) == 0
+    # What its turn taught goes with that; of what is gone nothing is noted any more.
+    assert (await left(ONE), await left(OTHER), await left(THIRD)) == ([0], [0], [0])
+    assert await stores.observations.subjects(ONE, ["turn:gone1", "turn:gone2", "turn:gone3"]) == {}
+    # One that was shortened away is not there to be forgotten.
+    await stores.observations.put(ONE, observation(ONE, "gone", 5, "x|unknown|x"))
+    await stores.observations.put(ONE, observation(ONE, "gone", 6, "x|unknown|x"), most=1)
+    assert await stores.observations.forget(SERVES_ALL, LATER, 10) == 1
+
+
+async def ob13_whom_records_are_about(open_stores: Open) -> None:
+    stores = open_stores()
+    await turn(stores, ONE, "t", T0, "bert", "anna")
+    await turn(stores, ONE, "u", T0)
+    await turn(stores, OTHER, "u", T0, "carl")
+    await stores.observations.put(ONE, observation(ONE, "gone", 1, last_turn_id="later"), (BERT,))
+    wanted = ["turn:t", "turn:u", "turn:gone", "turn:later", "session:s-gone", "turn:none"]
+    found = await open_stores().observations.subjects(ONE, wanted)
+    assert found == {"turn:t": (ANNA, BERT), "turn:gone": (BERT,), "turn:later": (BERT,)}
+    assert await stores.observations.subjects(ONE, ["turn:u"]) == {}
+    # Those of a turn stay until its last observation goes.
+    await stores.observations.put(ONE, observation(ONE, "gone", 8, last_turn_id="after"), (ANNA,))
+    await stores.observations.put(ONE, observation(ONE, "before", 9, last_turn_id="later"))
+    assert await stores.observations.forget(SERVES_ALL, T0 + 5, 10) == 1
+    found = await stores.observations.subjects(ONE, ["turn:gone", "turn:later"])
+    assert found == {"turn:gone": (ANNA, BERT), "turn:later": (BERT,)}

@@ -77,7 +77,7 @@ def event(event_type: Any, content: str = "", event_id: str = "", **more: Any) -
     return pb.ReflectionEvent(event_id=event_id, event_type=event_type, content=content, **more)
 
 
-def export(stub: ReflectiveMemoryServiceStub, **scope: str) -> list[str]:
+def export(stub: ReflectiveMemoryServiceStub, **scope: Any) -> list[str]:
     """The lines of an export."""
     parts = stub.ExportReflections(pb.ExportReflectionsRequest(**scope), timeout=TIMEOUT_S)
     return [line for part in parts for line in part.lines]

@@ -126,20 +126,21 @@ def test_export_and_import(
 ) -> None:
     file = tmp_path / "memories.jsonl"
     assert run("export", str(file))[2] == "2 memories exported.\n"
-    assert run("import", str(file))[2] == "0 memories imported, 2 were known.\n"
+    assert run("import", str(file))[2] == "0 imported, 2 were known.\n"
     lines = file.read_text(encoding="utf-8").splitlines()
     file.write_text("\n".join([lines[0], "", "no JSON", lines[1]]), encoding="utf-8")
     code, _, err = run("import", "--project-id", "another", str(file))
     assert code == 65
     first, second = err.splitlines()
-    assert first == "2 memories imported, 0 were known."
+    assert first == "2 imported, 0 were known."
     assert second.startswith("line 3: ")
     assert ids.reflection_id in run("search", "--project-id", "another", "joins")[1]
     assert run("export", "--project-id", "another")[1].count("\n") == 2
+    assert run("export", "--observations", str(file))[2] == "2 memories and observations exported.\n"
     assert run("import", str(tmp_path / "none"))[0] == 66
     with file.open() as source:
         monkeypatch.setattr(sys, "stdin", source)
-        assert run("import", "--project-id", "third", "-")[2].startswith("2 memories imported, 0 were known.\n")
+        assert run("import", "--project-id", "third", "-")[2].startswith("2 imported, 0 were known.\n")
 
 
 def test_how_far_it_is_is_said_where_a_person_watches(

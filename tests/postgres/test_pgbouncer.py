@@ -151,7 +151,8 @@ def of_erasures(database: PostgresDatabase) -> erasure_records.Ports:
 
 
 def of_observations(database: PostgresDatabase) -> observations.Stores:
-    return observations.Stores(PostgresObservations(database), PostgresTurnLog(database), PostgresPruning(database))
+    others = (PostgresTurnLog(database), PostgresPruning(database), PostgresErasures(database))
+    return observations.Stores(PostgresObservations(database), *others)
 
 
 def of_pruning(database: PostgresDatabase) -> pruning.Stores:

@@ -99,7 +99,8 @@ class KeptFor:
             counts.update(await self._forget(kept, now_us))
             if prunes:
                 pruned = await self._prune(kept, now_us)
-                is_full |= max(pruned["memories"], pruned["surplus"]) >= _AT_ONCE or pruned["turns"] >= TURNS_AT_ONCE
+                is_full |= pruned["turns"] >= TURNS_AT_ONCE
+                is_full |= max(pruned[name] for name in ("memories", "surplus", "observations")) >= _AT_ONCE
                 counts.update(pruned)
         # After a full batch, the next call continues at once.
         if prunes and not is_full:
@@ -118,9 +119,9 @@ class KeptFor:
         return counts
 
     async def _prune(self, kept: KeptAlike, now_us: int) -> dict[str, int]:
-        """Removes memories and turns."""
+        """Removes memories, turns, and observations of turns that are not here."""
         pruning, periods, serves = self._stores.pruning, kept.periods, kept.serves
-        memories = surplus = turns = 0
+        memories = surplus = turns = observations = 0
         if periods.memory_days:
             before_us = now_us - periods.memory_days * US_PER_DAY
             below = periods.memory_importance or 0.0
@@ -130,4 +131,5 @@ class KeptFor:
         if periods.trace_days:
             before_us = now_us - periods.trace_days * US_PER_DAY
             turns = await pruning.prune_turns(serves, before_us, TURNS_AT_ONCE, now_us, kept.but)
-        return {"memories": memories, "surplus": surplus, "turns": turns}
+            observations = await self._stores.observations.forget(serves, before_us, _AT_ONCE, kept.but)
+        return {"memories": memories, "surplus": surplus, "turns": turns, "observations": observations}

@@ -149,11 +149,13 @@ def _review(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> i
 def _export(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
     progress = _Progress("exported", SystemClock())
     with _written(options.file) as write:
-        for part in stub.ExportReflections(pb.ExportReflectionsRequest(**scope_of(options))):
+        request = pb.ExportReflectionsRequest(include_observations=options.observations, **scope_of(options))
+        for part in stub.ExportReflections(request):
             for line in part.lines:
                 write(f"{line}\n")
                 progress.one()
-    print(f"{progress.count:,} memories exported.", file=sys.stderr)
+    what = "memories and observations" if options.observations else "memories"
+    print(f"{progress.count:,} {what} exported.", file=sys.stderr)
     return 0
 
 
@@ -161,7 +163,8 @@ def _import(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> i
     with _read(options.file) as lines:
         told = _told(lines, _Progress("sent", SystemClock()))
         came_of_it = stub.ImportReflections(_requests(told, scope_of(options)))
-    print(f"{came_of_it.imported_count:,} memories imported, {came_of_it.known_count:,} were known.", file=sys.stderr)
+    # Memories, or observations: the answer counts them together.
+    print(f"{came_of_it.imported_count:,} imported, {came_of_it.known_count:,} were known.", file=sys.stderr)
     for line in came_of_it.refused[:_REFUSED_SHOWN]:
         print(f"line {line.number}: {plain(line.reason)}", file=sys.stderr)
     if came_of_it.refused_count > _REFUSED_SHOWN:

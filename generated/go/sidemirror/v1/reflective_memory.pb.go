@@ -4397,9 +4397,12 @@ type ExportReflectionsRequest struct {
 	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
-	ProjectId     string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// Whether the export has the observations too: failing calls and what followed, with the ids of their turns, sessions,
+	// tokens and subjects. An earlier server refuses their lines.
+	IncludeObservations bool `protobuf:"varint,3,opt,name=include_observations,json=includeObservations,proto3" json:"include_observations,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *ExportReflectionsRequest) Reset() {
@@ -4446,11 +4449,18 @@ func (x *ExportReflectionsRequest) GetProjectId() string {
 	return ""
 }
 
+func (x *ExportReflectionsRequest) GetIncludeObservations() bool {
+	if x != nil {
+		return x.IncludeObservations
+	}
+	return false
+}
+
 // A part of an export.
 type ExportReflectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Lines of JSON, without line breaks: one for each memory, with its earlier versions. A line has at most 3 MiB: the
-	// oldest versions that do not fit are left out, and the line says so.
+	// Lines of JSON, without line breaks: one for each memory, with its earlier versions, and one for each observation. A
+	// line has at most 3 MiB: the oldest versions that do not fit are left out, and the line says so.
 	Lines         []string `protobuf:"bytes,1,rep,name=lines,proto3" json:"lines,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4562,15 +4572,16 @@ func (x *ImportReflectionsRequest) GetLines() []string {
 // The result of an import.
 type ImportReflectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Memories that were stored.
+	// Memories and observations that were stored.
 	ImportedCount int64 `protobuf:"varint,1,opt,name=imported_count,json=importedCount,proto3" json:"imported_count,omitempty"`
-	// Memories whose ids were known already; they stay as they are.
+	// Memories and observations whose ids were known already; they stay as they are.
 	KnownCount int64 `protobuf:"varint,2,opt,name=known_count,json=knownCount,proto3" json:"known_count,omitempty"`
 	// Invalid lines.
 	RefusedCount int64 `protobuf:"varint,3,opt,name=refused_count,json=refusedCount,proto3" json:"refused_count,omitempty"`
 	// The first 1,000 invalid lines.
 	Refused []*RefusedLine `protobuf:"bytes,4,rep,name=refused,proto3" json:"refused,omitempty"`
-	// Memories that were erased (Erase), or all of whose sources were erased; they are not stored.
+	// Memories that were erased (Erase), or all of whose sources were erased, and observations of which one source was
+	// erased; they are not stored.
 	ErasedCount   int64 `protobuf:"varint,5,opt,name=erased_count,json=erasedCount,proto3" json:"erased_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7922,11 +7933,12 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x11stayed_away_count\x18\x06 \x01(\x03R\x0fstayedAwayCount\"4\n" +
 	"\fLiftInterval\x12\x10\n" +
 	"\x03low\x18\x01 \x01(\x01R\x03low\x12\x12\n" +
-	"\x04high\x18\x02 \x01(\x01R\x04high\"V\n" +
+	"\x04high\x18\x02 \x01(\x01R\x04high\"\x89\x01\n" +
 	"\x18ExportReflectionsRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x02 \x01(\tR\tprojectId\"1\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x121\n" +
+	"\x14include_observations\x18\x03 \x01(\bR\x13includeObservations\"1\n" +
 	"\x19ExportReflectionsResponse\x12\x14\n" +
 	"\x05lines\x18\x01 \x03(\tR\x05lines\"l\n" +
 	"\x18ImportReflectionsRequest\x12\x1b\n" +

@@ -99,12 +99,14 @@ type ReflectiveMemoryServiceClient interface {
 	// The log of prunings, the newest first: unimportant memories and traces of turns that were removed because of their
 	// age. The log is permanent.
 	ListPrunings(ctx context.Context, in *ListPruningsRequest, opts ...grpc.CallOption) (*ListPruningsResponse, error)
-	// All memories with their versions and links, as lines of JSON: one for each memory, the newest first.
+	// All memories with their versions and links, as lines of JSON: one for each memory, the newest first. Then, if they are
+	// asked for, the observations that recoveries are counted from, by signature, the oldest first.
 	ExportReflections(ctx context.Context, in *ExportReflectionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportReflectionsResponse], error)
 	// Stores the lines of an export. A memory whose id is known stays as it is, so that the same lines may be sent again.
 	// An invalid line is reported by its number, and the others are stored. A text is quarantined as if it were learned;
 	// under the policy `corroborated`, a second episode or a review in its line counts as corroboration. No memory is
-	// trusted more than the agent's own text, whatever its line says.
+	// trusted more than the agent's own text, whatever its line says. Observations count as if they had been made here, so
+	// that their lines are taken from an admin's token only, where there are tokens.
 	ImportReflections(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[ImportReflectionsRequest, ImportReflectionsResponse], error)
 	// Clusters of memories that share a failure, a tool or their words; those with the most episodes first. In a project
 	// with more than 2,000 active memories only the newest 2,000 count.
@@ -440,12 +442,14 @@ type ReflectiveMemoryServiceServer interface {
 	// The log of prunings, the newest first: unimportant memories and traces of turns that were removed because of their
 	// age. The log is permanent.
 	ListPrunings(context.Context, *ListPruningsRequest) (*ListPruningsResponse, error)
-	// All memories with their versions and links, as lines of JSON: one for each memory, the newest first.
+	// All memories with their versions and links, as lines of JSON: one for each memory, the newest first. Then, if they are
+	// asked for, the observations that recoveries are counted from, by signature, the oldest first.
 	ExportReflections(*ExportReflectionsRequest, grpc.ServerStreamingServer[ExportReflectionsResponse]) error
 	// Stores the lines of an export. A memory whose id is known stays as it is, so that the same lines may be sent again.
 	// An invalid line is reported by its number, and the others are stored. A text is quarantined as if it were learned;
 	// under the policy `corroborated`, a second episode or a review in its line counts as corroboration. No memory is
-	// trusted more than the agent's own text, whatever its line says.
+	// trusted more than the agent's own text, whatever its line says. Observations count as if they had been made here, so
+	// that their lines are taken from an admin's token only, where there are tokens.
 	ImportReflections(grpc.ClientStreamingServer[ImportReflectionsRequest, ImportReflectionsResponse]) error
 	// Clusters of memories that share a failure, a tool or their words; those with the most episodes first. In a project
 	// with more than 2,000 active memories only the newest 2,000 count.

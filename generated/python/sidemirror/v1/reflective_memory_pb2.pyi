@@ -814,12 +814,14 @@ class LiftInterval(_message.Message):
     def __init__(self, low: _Optional[float] = ..., high: _Optional[float] = ...) -> None: ...
 
 class ExportReflectionsRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id")
+    __slots__ = ("tenant_id", "project_id", "include_observations")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ...) -> None: ...
+    include_observations: bool
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., include_observations: bool = ...) -> None: ...
 
 class ExportReflectionsResponse(_message.Message):
     __slots__ = ("lines",)

@@ -288,7 +288,8 @@ class ReflectiveMemoryServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ExportReflections(self, request, context):
-        """All memories with their versions and links, as lines of JSON: one for each memory, the newest first.
+        """All memories with their versions and links, as lines of JSON: one for each memory, the newest first. Then, if they are
+        asked for, the observations that recoveries are counted from, by signature, the oldest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -298,7 +299,8 @@ class ReflectiveMemoryServiceServicer(object):
         """Stores the lines of an export. A memory whose id is known stays as it is, so that the same lines may be sent again.
         An invalid line is reported by its number, and the others are stored. A text is quarantined as if it were learned;
         under the policy `corroborated`, a second episode or a review in its line counts as corroboration. No memory is
-        trusted more than the agent's own text, whatever its line says.
+        trusted more than the agent's own text, whatever its line says. Observations count as if they had been made here, so
+        that their lines are taken from an admin's token only, where there are tokens.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -91,12 +91,15 @@ class ReflectiveMemoryServiceStub:
     age. The log is permanent.
     """
     ExportReflections: _grpc.UnaryStreamMultiCallable[_reflective_memory_pb2.ExportReflectionsRequest, _reflective_memory_pb2.ExportReflectionsResponse]
-    """All memories with their versions and links, as lines of JSON: one for each memory, the newest first."""
+    """All memories with their versions and links, as lines of JSON: one for each memory, the newest first. Then, if they are
+    asked for, the observations that recoveries are counted from, by signature, the oldest first.
+    """
     ImportReflections: _grpc.StreamUnaryMultiCallable[_reflective_memory_pb2.ImportReflectionsRequest, _reflective_memory_pb2.ImportReflectionsResponse]
     """Stores the lines of an export. A memory whose id is known stays as it is, so that the same lines may be sent again.
     An invalid line is reported by its number, and the others are stored. A text is quarantined as if it were learned;
     under the policy `corroborated`, a second episode or a review in its line counts as corroboration. No memory is
-    trusted more than the agent's own text, whatever its line says.
+    trusted more than the agent's own text, whatever its line says. Observations count as if they had been made here, so
+    that their lines are taken from an admin's token only, where there are tokens.
     """
     ListClusters: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListClustersRequest, _reflective_memory_pb2.ListClustersResponse]
     """Clusters of memories that share a failure, a tool or their words; those with the most episodes first. In a project
@@ -185,12 +188,15 @@ class ReflectiveMemoryServiceAsyncStub(ReflectiveMemoryServiceStub):
     age. The log is permanent.
     """
     ExportReflections: _aio.UnaryStreamMultiCallable[_reflective_memory_pb2.ExportReflectionsRequest, _reflective_memory_pb2.ExportReflectionsResponse]  # type: ignore[assignment]
-    """All memories with their versions and links, as lines of JSON: one for each memory, the newest first."""
+    """All memories with their versions and links, as lines of JSON: one for each memory, the newest first. Then, if they are
+    asked for, the observations that recoveries are counted from, by signature, the oldest first.
+    """
     ImportReflections: _aio.StreamUnaryMultiCallable[_reflective_memory_pb2.ImportReflectionsRequest, _reflective_memory_pb2.ImportReflectionsResponse]  # type: ignore[assignment]
     """Stores the lines of an export. A memory whose id is known stays as it is, so that the same lines may be sent again.
     An invalid line is reported by its number, and the others are stored. A text is quarantined as if it were learned;
     under the policy `corroborated`, a second episode or a review in its line counts as corroboration. No memory is
-    trusted more than the agent's own text, whatever its line says.
+    trusted more than the agent's own text, whatever its line says. Observations count as if they had been made here, so
+    that their lines are taken from an admin's token only, where there are tokens.
     """
     ListClusters: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListClustersRequest, _reflective_memory_pb2.ListClustersResponse]  # type: ignore[assignment]
     """Clusters of memories that share a failure, a tool or their words; those with the most episodes first. In a project
@@ -372,7 +378,9 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.ExportReflectionsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_reflective_memory_pb2.ExportReflectionsResponse], _abc.AsyncIterator[_reflective_memory_pb2.ExportReflectionsResponse]]:
-        """All memories with their versions and links, as lines of JSON: one for each memory, the newest first."""
+        """All memories with their versions and links, as lines of JSON: one for each memory, the newest first. Then, if they are
+        asked for, the observations that recoveries are counted from, by signature, the oldest first.
+        """
 
     @_abc_1.abstractmethod
     def ImportReflections(
@@ -383,7 +391,8 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         """Stores the lines of an export. A memory whose id is known stays as it is, so that the same lines may be sent again.
         An invalid line is reported by its number, and the others are stored. A text is quarantined as if it were learned;
         under the policy `corroborated`, a second episode or a review in its line counts as corroboration. No memory is
-        trusted more than the agent's own text, whatever its line says.
+        trusted more than the agent's own text, whatever its line says. Observations count as if they had been made here, so
+        that their lines are taken from an admin's token only, where there are tokens.
         """
 
     @_abc_1.abstractmethod

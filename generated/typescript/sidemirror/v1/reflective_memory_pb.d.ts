@@ -2130,6 +2130,14 @@ export declare type ExportReflectionsRequest = Message<"sidemirror.v1.ExportRefl
    * @generated from field: string project_id = 2;
    */
   projectId: string;
+
+  /**
+   * Whether the export has the observations too: failing calls and what followed, with the ids of their turns, sessions,
+   * tokens and subjects. An earlier server refuses their lines.
+   *
+   * @generated from field: bool include_observations = 3;
+   */
+  includeObservations: boolean;
 };
 
 /**
@@ -2145,8 +2153,8 @@ export declare const ExportReflectionsRequestSchema: GenMessage<ExportReflection
  */
 export declare type ExportReflectionsResponse = Message<"sidemirror.v1.ExportReflectionsResponse"> & {
   /**
-   * Lines of JSON, without line breaks: one for each memory, with its earlier versions. A line has at most 3 MiB: the
-   * oldest versions that do not fit are left out, and the line says so.
+   * Lines of JSON, without line breaks: one for each memory, with its earlier versions, and one for each observation. A
+   * line has at most 3 MiB: the oldest versions that do not fit are left out, and the line says so.
    *
    * @generated from field: repeated string lines = 1;
    */
@@ -2202,14 +2210,14 @@ export declare const ImportReflectionsRequestSchema: GenMessage<ImportReflection
  */
 export declare type ImportReflectionsResponse = Message<"sidemirror.v1.ImportReflectionsResponse"> & {
   /**
-   * Memories that were stored.
+   * Memories and observations that were stored.
    *
    * @generated from field: int64 imported_count = 1;
    */
   importedCount: bigint;
 
   /**
-   * Memories whose ids were known already; they stay as they are.
+   * Memories and observations whose ids were known already; they stay as they are.
    *
    * @generated from field: int64 known_count = 2;
    */
@@ -2230,7 +2238,8 @@ export declare type ImportReflectionsResponse = Message<"sidemirror.v1.ImportRef
   refused: RefusedLine[];
 
   /**
-   * Memories that were erased (Erase), or all of whose sources were erased; they are not stored.
+   * Memories that were erased (Erase), or all of whose sources were erased, and observations of which one source was
+   * erased; they are not stored.
    *
    * @generated from field: int64 erased_count = 5;
    */
@@ -4898,7 +4907,8 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof ListPruningsResponseSchema;
   },
   /**
-   * All memories with their versions and links, as lines of JSON: one for each memory, the newest first.
+   * All memories with their versions and links, as lines of JSON: one for each memory, the newest first. Then, if they are
+   * asked for, the observations that recoveries are counted from, by signature, the oldest first.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ExportReflections
    */
@@ -4911,7 +4921,8 @@ export declare const ReflectiveMemoryService: GenService<{
    * Stores the lines of an export. A memory whose id is known stays as it is, so that the same lines may be sent again.
    * An invalid line is reported by its number, and the others are stored. A text is quarantined as if it were learned;
    * under the policy `corroborated`, a second episode or a review in its line counts as corroboration. No memory is
-   * trusted more than the agent's own text, whatever its line says.
+   * trusted more than the agent's own text, whatever its line says. Observations count as if they had been made here, so
+   * that their lines are taken from an admin's token only, where there are tokens.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ImportReflections
    */

@@ -14,6 +14,7 @@ from sidemirror_server.memory.kin.signature import is_signature
 from sidemirror_server.memory.lessons.keeping import Trust, standing
 from sidemirror_server.memory.lessons.keys import text_key
 from sidemirror_server.memory.lessons.trust import steering
+from sidemirror_server.memory.line import FORMAT, BadLine
 from sidemirror_server.memory.record import (
     MOST_TEACHINGS,
     Change,
@@ -30,7 +31,6 @@ from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.text import redact_json
 
-FORMAT = 1
 # Contract: ExportReflectionsResponse.lines. A line fits into the 4 MiB that gRPC clients accept by default.
 MOST_LINE_BYTES = 3 * 1024 * 1024
 _LONGEST_ID = 128
@@ -59,10 +59,6 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     earlier: tuple[MemoryRecord, ...] = ()
     left_out: int = 0
     links: tuple[NewLink, ...] = ()
-
-
-class BadLine(Exception):
-    """A line cannot be used. The message gives the reason and does not quote the line."""
 
 
 _encode = msgspec.json.Encoder().encode

@@ -2,17 +2,19 @@
 
 A turn that ends becomes unlearned in the transaction of its end, so that no crash loses it.
 `turns/recovery_learning.py` claims such turns and keeps what they taught. Observations belong to turns: they go when a
-turn is removed, for whatever reason (decision 051). Adapters: `storage/*/observations.py`.
+turn is removed, for whatever reason (decision 051). Those of an import have no turn here, and go by their age.
+Adapters: `storage/*/observations.py`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
 
 from sidemirror_server.memory.recoveries.observation import Observation
+from sidemirror_server.trace.sources import SourceKind, key, keys
 from sidemirror_server.vocabulary.ids import TurnId
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
 # The most observations of a signature. Chosen here: fifty times what the gates look at; they are read and counted
 # within milliseconds.
@@ -44,6 +46,13 @@ class Observations(Protocol):
     OB8  Of a signature `keep` keeps the newest `most`.
     OB9  `signatures` returns at most `limit` signatures above `after`, in order, each once.
     OB10 Scopes are isolated.
+    OB11 `put` adds an observation that was made elsewhere, though its turns are not stored, and returns whether it is
+         new. Of two with an id the first stays, and the newest `most` of a signature. It refuses (WrongState) one of
+         whose turns, session and subjects one was erased since it was heard.
+    OB12 `forget` removes at most `limit` observations that were `put` and are older than `before_us`, of the scopes
+         served but those of the entries `but`, the oldest first, and returns how many.
+    OB13 `subjects` returns, for each of these records (keys of `trace/sources.py`) that has some, the keys of the
+         subjects that are noted of it, in order; also of turns of what was `put`.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -62,7 +71,25 @@ class Observations(Protocol):
 
     async def signatures(self, scope: Scope, after: str, limit: int) -> tuple[str, ...]: ...
 
+    async def put(
+        self, scope: Scope, observation: Observation, subjects: Collection[str] = (), most: int = MOST_ROWS
+    ) -> bool: ...
+
+    async def forget(self, serves: Serves, before_us: int, limit: int, but: Sequence[Served] = ()) -> int: ...
+
+    async def subjects(self, scope: Scope, records: Collection[str]) -> Mapping[str, tuple[str, ...]]: ...
+
 
 # An observation as JSON, and from it.
 observation_body: Callable[[Observation], bytes] = msgspec.json.Encoder().encode
 observation_in: Callable[[bytes], Observation] = msgspec.json.Decoder(Observation).decode
+
+
+def turns_of(one: Observation) -> tuple[str, ...]:
+    """The keys of the turns of an observation, each once: where the call failed, and where what followed ended."""
+    return tuple(dict.fromkeys(keys(SourceKind.TURN, (one.where.turn_id, one.last_turn_id))))
+
+
+def session_of(one: Observation) -> str:
+    """The key of an observation's session."""
+    return key(SourceKind.SESSION, one.where.session_id)

@@ -84,7 +84,12 @@ def add_memory(commands: Commands) -> None:
     review.add_argument("--reason", required=True, help="why, for people")
     export = verbs.add_parser("export", help="write all memories, as lines of JSON")
     export.add_argument("file", nargs="?", default="-", help="where to (default: standard output)")
-    imported = verbs.add_parser("import", help="keep the memories of an export; known ones stay as they are")
+    export.add_argument(
+        "--observations",
+        action="store_true",
+        help="also what recoveries are counted from, with the ids of turns, sessions, tokens and subjects",
+    )
+    imported = verbs.add_parser("import", help="keep what an export has; what is known stays as it is")
     imported.add_argument("file", help="lines of JSON, - for standard input; exit code 65 when some could not be used")
     dreams = verbs.add_parser("dreams", help="what passes over the memory came to")
     dreams.add_argument("--now", action="store_true", help="dream now, and show what came of it")

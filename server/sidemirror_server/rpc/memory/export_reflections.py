@@ -1,4 +1,4 @@
-"""ExportReflections: every memory of a project, one line of JSON for each."""
+"""ExportReflections: every memory of a project, and its observations if asked for, one line of JSON for each."""
 
 from collections.abc import AsyncIterator, Sequence
 
@@ -7,36 +7,76 @@ from sidemirror_server.memory.kin.graph import MemoryGraph
 from sidemirror_server.memory.kin.links import Link, links_of, memory_key
 from sidemirror_server.memory.lessons.portable import line_of
 from sidemirror_server.memory.record import MemoryHistory, MemoryRecord, NewLink
+from sidemirror_server.memory.recoveries import portable
+from sidemirror_server.memory.recoveries.observations import Observations, session_of, turns_of
 from sidemirror_server.memory.store import Memories, MemoryKey
 from sidemirror_server.rpc.boundary.call import Call
+from sidemirror_server.vocabulary.scope import Scope
 
 _AT_ONCE = 50
 _MOST_VERSIONS = 1_000
+# Signatures whose names are read at once; their rows are read one by one.
+_SIGNATURES = 50
 # The target size of one message; a single line may be longer.
 _PART_BYTES = 512 * 1024
 
 
 async def export_reflections(
-    store: Memories, graph: MemoryGraph, request: pb.ExportReflectionsRequest, call: Call
+    store: Memories,
+    graph: MemoryGraph,
+    observations: Observations,
+    request: pb.ExportReflectionsRequest,
+    call: Call,
 ) -> AsyncIterator[pb.ExportReflectionsResponse]:
-    after: MemoryKey | None = None
     lines: list[str] = []
     size = 0
-    while found := await store.list(call.scope, None, None, after, _AT_ONCE):
-        links = await graph.of_memories(call.scope, tuple(memory.memory_id for memory in found))
+    async for line in _lines(store, graph, observations, request, call):
+        if lines and size + len(line) > _PART_BYTES:
+            yield pb.ExportReflectionsResponse(lines=lines)
+            lines, size = [], 0
+        lines.append(line)
+        size += len(line)
+    if lines:
+        yield pb.ExportReflectionsResponse(lines=lines)
+
+
+async def _lines(
+    store: Memories,
+    graph: MemoryGraph,
+    observations: Observations,
+    request: pb.ExportReflectionsRequest,
+    call: Call,
+) -> AsyncIterator[str]:
+    async for line in _of_memories(store, graph, call.scope):
+        yield line
+    if request.include_observations:
+        async for line in _of_observations(observations, call.scope):
+            yield line
+
+
+async def _of_memories(store: Memories, graph: MemoryGraph, scope: Scope) -> AsyncIterator[str]:
+    after: MemoryKey | None = None
+    while found := await store.list(scope, None, None, after, _AT_ONCE):
+        links = await graph.of_memories(scope, tuple(memory.memory_id for memory in found))
         for memory in found:
             earlier: tuple[MemoryRecord, ...] = ()
             if memory.version > 1:
-                earlier = await store.versions(call.scope, memory.memory_id, memory.version, _MOST_VERSIONS)
-            line = line_of(MemoryHistory(memory, tuple(reversed(earlier)), _more_links(memory, links)))
-            if lines and size + len(line) > _PART_BYTES:
-                yield pb.ExportReflectionsResponse(lines=lines)
-                lines, size = [], 0
-            lines.append(line)
-            size += len(line)
+                earlier = await store.versions(scope, memory.memory_id, memory.version, _MOST_VERSIONS)
+            yield line_of(MemoryHistory(memory, tuple(reversed(earlier)), _more_links(memory, links)))
         after = MemoryKey(found[-1].created_us, found[-1].memory_id)
-    if lines:
-        yield pb.ExportReflectionsResponse(lines=lines)
+
+
+async def _of_observations(store: Observations, scope: Scope) -> AsyncIterator[str]:
+    after = ""
+    while signatures := await store.signatures(scope, after, _SIGNATURES):
+        after = signatures[-1]
+        for signature in signatures:
+            rows = await store.of_signature(scope, signature)
+            records = {one.observation_id: (*turns_of(one), session_of(one)) for one in rows}
+            known = await store.subjects(scope, {record for of in records.values() for record in of})
+            for one in rows:
+                subjects = {subject for record in records[one.observation_id] for subject in known.get(record, ())}
+                yield portable.line_of(one, tuple(sorted(subjects)))
 
 
 def _more_links(memory: MemoryRecord, links: Sequence[Link]) -> tuple[NewLink, ...]:

@@ -294,6 +294,19 @@ SELECT 'session:' || session_id, created_us FROM sidemirror.sessions WHERE tenan
 UNION ALL
 SELECT 'turn:' || turn_id, started_us FROM sidemirror.turns WHERE tenant_id = $1 AND project_id = $2
 UNION ALL
+-- The turns of observations that were made elsewhere, which are not stored.
+SELECT 'turn:' || turn_id, min(at_us)
+FROM (SELECT taught.turn_id AS turn_id, taught.at_us
+      FROM sidemirror.observations AS taught
+      JOIN sidemirror.observation_envelopes AS elsewhere USING (tenant_id, project_id, observation_id)
+      WHERE tenant_id = $1 AND project_id = $2
+      UNION ALL
+      SELECT taught.last_turn_id AS turn_id, taught.at_us
+      FROM sidemirror.observations AS taught
+      JOIN sidemirror.observation_envelopes AS elsewhere USING (tenant_id, project_id, observation_id)
+      WHERE tenant_id = $1 AND project_id = $2) AS of_elsewhere
+GROUP BY turn_id
+UNION ALL
 SELECT 'memory:' || memory_id, created_us FROM sidemirror.memories WHERE tenant_id = $1 AND project_id = $2
 UNION ALL
 SELECT 'critique:' || critique_id, created_us FROM sidemirror.critiques WHERE tenant_id = $1 AND project_id = $2

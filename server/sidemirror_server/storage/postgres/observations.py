@@ -1,6 +1,6 @@
 """Observations of failures in Postgres."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from sidemirror_server.memory.recoveries.observation import Observation
@@ -9,11 +9,14 @@ from sidemirror_server.memory.recoveries.observations import (
     UnlearnedTurn,
     observation_body,
     observation_in,
+    session_of,
+    turns_of,
 )
 from sidemirror_server.storage.postgres.database import PostgresDatabase
+from sidemirror_server.storage.postgres.sources import note_sources, refuse_erased
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.vocabulary.ids import TurnId
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
 _SQL = load_statements(Path(__file__).with_name("observations.sql"))
 
@@ -58,6 +61,37 @@ class PostgresObservations:
     async def signatures(self, scope: Scope, after: str, limit: int) -> tuple[str, ...]:
         rows = await self._database.fetch(scope, _SQL["signatures"], after, limit)
         return tuple(row[0] for row in rows)
+
+    async def put(
+        self, scope: Scope, observation: Observation, subjects: Collection[str] = (), most: int = MOST_ROWS
+    ) -> bool:
+        heard_us = observation.where.recorded_us or observation.at_us
+        turns, sources = turns_of(observation), (session_of(observation), *subjects)
+        ids = ids_of(scope)
+        async with self._database.transaction(scope) as transaction:
+            await refuse_erased(transaction, scope, (*turns, *sources), heard_us)
+            if await transaction.change(_SQL["put"], *ids, *_columns([observation])) == 0:
+                return False
+            await transaction.change(_SQL["note"], *ids, observation.observation_id, observation.at_us)
+            for turn in turns:
+                await note_sources(transaction, scope, turn, sources)
+            await transaction.change(_SQL["shorten"], *ids, observation.signature, most)
+        return True
+
+    async def forget(self, serves: Serves, before_us: int, limit: int, but: Sequence[Served] = ()) -> int:
+        removed = 0
+        async with self._database.transaction(None) as transaction:
+            rows = await transaction.fetch_served(serves, limit, _SQL["old"], before_us, but=but)
+            async for scope, (observation_ids,) in transaction.by_scope(rows):
+                gone = await transaction.fetch(_SQL["forget"], *ids_of(scope), observation_ids)
+                for turn in sorted({turn for row in gone for turn in row}):
+                    await transaction.change(_SQL["forget_sources"], *ids_of(scope), turn)
+                removed += len(gone)
+        return removed
+
+    async def subjects(self, scope: Scope, records: Collection[str]) -> Mapping[str, tuple[str, ...]]:
+        rows = await self._database.fetch(scope, _SQL["subjects"], list(records))
+        return {row[0]: tuple(row[1]) for row in rows}
 
 
 def _turns(one: Observation) -> tuple[str, str]:

@@ -93,3 +93,44 @@ WITH RECURSIVE known (signature) AS (
     ) AS following
 )
 SELECT signature FROM known LIMIT $4
+
+-- name: note
+-- Notes that an observation $3 of a time $4 was made elsewhere, so that it goes by its age.
+INSERT INTO sidemirror.observation_envelopes (tenant_id, project_id, observation_id, at_us)
+VALUES ($1, $2, $3, $4)
+
+-- name: old
+-- Across scopes: observations that were made elsewhere before $1, the oldest first, at most $2, for one entry of `Serves`
+-- ($3, $4; NULL for all) without those of $5 and $6. Rows that another sidecar has locked are skipped.
+SELECT tenant_id, project_id, observation_id
+FROM sidemirror.observation_envelopes
+WHERE at_us < $1
+      AND ($3::text IS NULL OR tenant_id = $3) AND ($4::text IS NULL OR project_id = $4)
+      AND NOT EXISTS (SELECT FROM unnest($5::text[], $6::text[]) AS but (tenant, project)
+                      WHERE but.tenant = tenant_id AND coalesce(but.project, project_id) = project_id)
+ORDER BY at_us
+LIMIT $2
+FOR UPDATE SKIP LOCKED
+
+-- name: forget
+-- Removes these observations; returns their turns.
+DELETE FROM sidemirror.observations
+WHERE tenant_id = $1 AND project_id = $2 AND observation_id = ANY ($3::text[])
+RETURNING turn_id, last_turn_id
+
+-- name: forget_sources
+-- Forgets what is noted of a turn $3, if it is not stored and has no observation.
+DELETE FROM sidemirror.sources
+WHERE tenant_id = $1 AND project_id = $2 AND record = 'turn:' || $3
+      AND NOT EXISTS (SELECT FROM sidemirror.turns WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $3)
+      AND NOT EXISTS (SELECT FROM sidemirror.observations
+                      WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $3)
+      AND NOT EXISTS (SELECT FROM sidemirror.observations
+                      WHERE tenant_id = $1 AND project_id = $2 AND last_turn_id = $3)
+
+-- name: subjects
+-- The subjects that are noted of these records ($3): each record with a list, in order.
+SELECT record, array_agg(source ORDER BY source)
+FROM sidemirror.sources
+WHERE tenant_id = $1 AND project_id = $2 AND record = ANY ($3::text[]) AND source LIKE 'subject:%'
+GROUP BY record

@@ -289,6 +289,19 @@ SELECT 'session:' || session_id, created_us FROM sessions WHERE tenant_id = :ten
 UNION ALL
 SELECT 'turn:' || turn_id, started_us FROM turns WHERE tenant_id = :tenant_id AND project_id = :project_id
 UNION ALL
+-- The turns of observations that were made elsewhere, which are not stored.
+SELECT 'turn:' || turn_id, min(at_us)
+FROM (SELECT taught.turn_id AS turn_id, taught.at_us
+      FROM observations AS taught
+      JOIN observations_of_elsewhere AS elsewhere USING (tenant_id, project_id, observation_id)
+      WHERE tenant_id = :tenant_id AND project_id = :project_id
+      UNION ALL
+      SELECT taught.last_turn_id AS turn_id, taught.at_us
+      FROM observations AS taught
+      JOIN observations_of_elsewhere AS elsewhere USING (tenant_id, project_id, observation_id)
+      WHERE tenant_id = :tenant_id AND project_id = :project_id) AS of_elsewhere
+GROUP BY turn_id
+UNION ALL
 SELECT 'memory:' || memory_id, created_us FROM memories WHERE tenant_id = :tenant_id AND project_id = :project_id
 UNION ALL
 SELECT 'critique:' || critique_id, created_us FROM critiques WHERE tenant_id = :tenant_id AND project_id = :project_id

@@ -1,7 +1,7 @@
 """Observations of failures in SQLite."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,15 @@ from sidemirror_server.memory.recoveries.observations import (
     UnlearnedTurn,
     observation_body,
     observation_in,
+    session_of,
+    turns_of,
 )
-from sidemirror_server.storage.sql import columns_of, load_statements
+from sidemirror_server.storage.sql import columns_of, json_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
-from sidemirror_server.storage.sqlite.served import fetch_served
+from sidemirror_server.storage.sqlite.served import fetch_served, left_out
+from sidemirror_server.storage.sqlite.sources import note_sources, refuse_erased
 from sidemirror_server.vocabulary.ids import TurnId
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
 _SQL = load_statements(Path(__file__).with_name("observations.sql"))
 
@@ -73,6 +76,51 @@ class SqliteObservations:
         wanted = {**columns_of(scope), "after": after, "limit": limit}
         rows = await self._database.search(lambda connection: connection.execute(_SQL["signatures"], wanted).fetchall())
         return tuple(signature for (signature,) in rows)
+
+    async def put(
+        self, scope: Scope, observation: Observation, subjects: Collection[str] = (), most: int = MOST_ROWS
+    ) -> bool:
+        heard_us = observation.where.recorded_us or observation.at_us
+        values = {**columns_of(scope), **_values(observation), "most": most}
+        turns, sources = turns_of(observation), (session_of(observation), *subjects)
+
+        def change(connection: sqlite3.Connection) -> bool:
+            refuse_erased(connection, scope, (*turns, *sources), heard_us)
+            if connection.execute(_SQL["put_of_elsewhere"], values).rowcount == 0:
+                return False
+            connection.execute(_SQL["note_of_elsewhere"], values)
+            for turn in turns:
+                note_sources(connection, scope, turn, sources)
+            connection.execute(_SQL["shorten"], values)
+            return True
+
+        return await self._database.write(change)
+
+    async def forget(self, serves: Serves, before_us: int, limit: int, but: Sequence[Served] = ()) -> int:
+        old = {"before_us": before_us, **left_out(but)}
+
+        def due(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+            return fetch_served(serves, limit, _SQL["old_of_elsewhere"], old, connection)
+
+        def change(connection: sqlite3.Connection) -> int:
+            found = due(connection)
+            for tenant_id, project_id, observation_id in found:
+                place = columns_of(Scope(tenant_id, project_id))
+                gone = connection.execute(_SQL["forget"], {**place, "observation_id": observation_id}).fetchall()
+                turns = {turn for row in gone for turn in row}
+                connection.executemany(_SQL["forget_sources"], [{**place, "turn_id": turn} for turn in turns])
+            return len(found)
+
+        return await self._database.write(change, long=True) if self._database.read(due) else 0
+
+    async def subjects(self, scope: Scope, records: Collection[str]) -> Mapping[str, tuple[str, ...]]:
+        wanted = {**columns_of(scope), "records": json_of(records)}
+        found: dict[str, tuple[str, ...]] = {}
+        for record, subject in await self._database.search(
+            lambda one: one.execute(_SQL["subjects"], wanted).fetchall()
+        ):
+            found[record] = (*found.get(record, ()), subject)
+        return found
 
 
 def _values(one: Observation) -> dict[str, Any]:
