@@ -190,13 +190,16 @@ async def test_streams_on_which_nothing_comes_hold_up_no_other(tmp_path: Path) -
             one.cancel()
 
 
-async def test_who_waits_to_be_read_from_alone_counts_as_waiting() -> None:
-    """And whoever gives up lets the next one go on. Seen to fail when a cancelled wait keeps its place."""
+async def test_who_waits_for_its_share_to_be_read_from_counts_as_waiting() -> None:
+    """Not who waits for another stream. Whoever gives up lets the next one go on. Seen to fail when a cancelled wait
+    keeps its place, and when the wait for another stream counts."""
     account = traffic()
     share = Shares(AgentLimits(agent_bytes_per_second=1_000_000), SystemClock(), account).of(TOKEN)
     assert share is not None
-    release = await share.read_alone("S/M")
+    await share.read_alone("S/M")  # nothing comes on it
+    (await share.read_alone("S/M"))()
     assert account.told().held_back == ()
+    release = await share.read_alone("S/M")
     await share.pace(1_200_000, "S/M")
     release()
     release()  # as the timer may do too
@@ -208,6 +211,22 @@ async def test_who_waits_to_be_read_from_alone_counts_as_waiting() -> None:
     ((name, waited_s),) = account.told().held_back
     assert name == "checkout"
     assert 0.1 < waited_s < 5
+
+
+async def test_what_waits_in_memory_keeps_a_large_message_from_being_read() -> None:
+    """Also where it came while the stream waited to be read from. Seen to fail when room is looked for before."""
+    limits = AgentLimits(agent_bytes_per_second=1_000_000, agent_waiting_bytes=600_000)
+    share = Shares(limits, SystemClock(), traffic()).of(TOKEN)
+    assert share is not None
+    await share.pace(1_100_000, "S/M")
+    next_one = asyncio.create_task(share.read_alone("S/M"))
+    await asyncio.sleep(0)
+    waiting = [asyncio.create_task(share.pace(200_000, "S/M")) for _ in range(3)]
+    await asyncio.wait((*waiting, next_one), return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.sleep(0.05)
+    assert not next_one.done()
+    await asyncio.gather(*waiting)
+    (await asyncio.wait_for(next_one, 5))()
 
 
 async def test_events_cost_in_whatever_messages_they_come(tmp_path: Path) -> None:

@@ -81,10 +81,10 @@ async def _next(
 ) -> bytes | None:
     """The next message once it is its agent's turn; None after the last one."""
     release: Callable[[], None] | None = None
-    if share is not None:
+    if share is not None and may_be_large:
+        release = await share.read_alone(method)
+    elif share is not None:
         await share.room()
-        if may_be_large:
-            release = await share.read_alone(method)
     raw: bytes | None = None
     try:
         raw = await anext(messages, None)

@@ -109,12 +109,9 @@ class Share:
 
     async def read_alone(self, method: str) -> Callable[[], None]:
         """Waits until a stream may be read from whose next message may be large: until no other such stream is read
-        from, and something of the share is left. Call what it returns once the message has had its turn, or is none. An
-        agent's streams would else bring a large message each at the same moment, and others wait for all of them."""
-        if not self._limits.agent_bytes_per_second:
-            return lambda: None
-        began_s = self._clock.monotonic_s()
-        waits = self._reading.locked() or self._wait_s() > 0
+        from, something of the share is left, and there is room. Call what it returns once the message has had its
+        turn, or is none. An agent's streams would else bring a large message each at the same moment, and others wait
+        for all of them."""
         await self._reading.acquire()
         timer: asyncio.TimerHandle | None = None
         is_held = True
@@ -128,13 +125,16 @@ class Share:
                 self._reading.release()
 
         try:
-            await asyncio.sleep(self._wait_s())
+            wait_s = self._wait_s() if self._limits.agent_bytes_per_second else 0.0
+            if wait_s > 0:
+                began_s = self._clock.monotonic_s()
+                await asyncio.sleep(wait_s)
+                self._waited(self._clock.monotonic_s() - began_s, method)
+            await self.room()
+            timer = asyncio.get_running_loop().call_later(_LONGEST_ALONE_S, release)
         except BaseException:
             release()
             raise
-        if waits:
-            self._waited(self._clock.monotonic_s() - began_s, method)
-        timer = asyncio.get_running_loop().call_later(_LONGEST_ALONE_S, release)
         return release
 
     async def pace(self, size: int, method: str, *, events: int = 0) -> None:
