@@ -30,6 +30,9 @@ _LONGEST_WAIT_S = 1.0
 # A stream is read from alone this long at most. Chosen here: a first message comes with the stream that it opens, and a
 # stream on which nothing comes must not hold up the agent's others.
 _LONGEST_ALONE_S = 0.02
+# What an agent may send at once after a pause, as seconds of its share. Chosen here: twenty turns that begin together are
+# hardly held up, and others wait for no more than that. A message larger than all of it passes at once as well.
+_BURST_S = 0.25
 # How often it is looked whether an agent is held back. Chosen here: as the account of `traffic.py`.
 _LOOK_S = 60.0
 # From here on it is told as soon as it has waited enough for all of a look: an agent whose load ends before has no
@@ -60,8 +63,8 @@ class Share:
         self._traffic = traffic
         self.calls = 0
         self.streams = 0
-        # Bytes, a second's worth at most; negative after a message that was larger than what was left.
-        self._left = float(limits.agent_bytes_per_second)
+        # Bytes, those of a burst at most; negative after a message that was larger than what was left.
+        self._left = limits.agent_bytes_per_second * _BURST_S
         self._as_of_s = clock.monotonic_s()
         # What is in memory and waits for its turn.
         self._waiting_bytes = 0
@@ -211,7 +214,7 @@ class Share:
     def _wait_s(self) -> float:
         """Seconds until something is left. Brings what is left up to date."""
         rate, now_s = self._limits.agent_bytes_per_second, self._clock.monotonic_s()
-        self._left = min(float(rate), self._left + (now_s - self._as_of_s) * rate)
+        self._left = min(rate * _BURST_S, self._left + (now_s - self._as_of_s) * rate)
         self._as_of_s = now_s
         return 0.0 if self._left > 0 else -self._left / rate
 
