@@ -76,7 +76,7 @@ def test_streams_of_one_agent(tmp_path: Path) -> None:
 
 
 async def test_a_flood_waits_and_its_neighbour_does_not(tmp_path: Path) -> None:
-    """10 messages a second are the agent's; 25 on a stream take 1.5 s, and nothing is lost. Seen to fail when `pace`
+    """10 messages a second are the agent's; 25 on a stream take 2.3 s, and nothing is lost. Seen to fail when `pace`
     does not wait."""
     given = settings(tmp_path, agent_bytes_per_second=163_840)
     async with running(tmp_path, **given) as served, grpc.aio.insecure_channel(served.address) as channel:
@@ -96,7 +96,7 @@ async def test_a_flood_waits_and_its_neighbour_does_not(tmp_path: Path) -> None:
                 break
         flood_s = time.monotonic() - began_s
         stream.cancel()
-    assert flood_s > 1.3
+    assert flood_s > 2
     assert neighbour_s < flood_s / 2
 
 
@@ -152,6 +152,20 @@ async def test_a_message_for_which_there_is_no_room_is_refused(tmp_path: Path) -
         await asyncio.gather(*waiting, return_exceptions=True)
 
 
+async def test_after_a_pause_a_quarter_of_a_second_is_there_at_once() -> None:
+    """Of a MiB a second 22 messages, which count as 12 KiB each. Seen to fail with a whole second's: all thirty."""
+    clock = SetClock()
+    share = Shares(AgentLimits(agent_bytes_per_second=2**20), clock, traffic()).of(TOKEN)
+    assert share is not None
+    clock.advance(3600.0)
+    sending = [asyncio.create_task(share.pace(1, "S")) for _ in range(30)]
+    for _ in range(200):
+        await asyncio.sleep(0)
+    assert sum(one.done() for one in sending) == 22
+    for one in sending:
+        one.cancel()
+
+
 async def test_streams_begin_one_after_the_other_where_they_begin_with_much(tmp_path: Path) -> None:
     """Eight turns that begin with a MB each, one of which may wait in memory: nothing is refused, because the others
     are not read from meanwhile. Seen to fail when all streams are read from at once."""
@@ -171,8 +185,8 @@ async def test_streams_begin_one_after_the_other_where_they_begin_with_much(tmp_
         began_s = time.monotonic()
         assert all(await asyncio.gather(*[begins() for _ in range(8)]))
         took_s = time.monotonic() - began_s
-    # The first four use up what is there at once.
-    assert took_s > 0.7
+    # The first one uses up what is there at once.
+    assert took_s > 1.4
 
 
 async def test_streams_on_which_nothing_comes_hold_up_no_other(tmp_path: Path) -> None:
@@ -253,7 +267,7 @@ async def test_events_cost_in_whatever_messages_they_come(tmp_path: Path) -> Non
                 break
         stream_s = time.monotonic() - began_s
         stream.cancel()
-    # 21 messages and 200 events are 1,052 KiB; the first 640 are there at once.
+    # 21 messages and 200 events are 1,052 KiB; the first 160 are there at once.
     assert unary_s > 0.4
     assert stream_s > 1.2
 
@@ -351,7 +365,7 @@ async def test_who_is_held_back_is_told_to_whoever_may_see_all(tmp_path: Path) -
 async def test_a_unary_call_waits_for_a_second_at_most() -> None:
     share = Shares(AgentLimits(agent_calls=2, agent_bytes_per_second=100_000), SystemClock(), traffic()).of(TOKEN)
     assert share is not None
-    await share.pace(150_000, "S")
+    await share.pace(75_000, "S")
     began_s = time.monotonic()
     share.check_turn()
     await share.pace(200_000, "S")
