@@ -30,8 +30,8 @@ _LONGEST_WAIT_S = 1.0
 # A stream is read from alone this long at most. Chosen here: a first message comes with the stream that it opens, and a
 # stream on which nothing comes must not hold up the agent's others.
 _LONGEST_ALONE_S = 0.02
-# What an agent may send at once after a pause, as seconds of its share. Chosen here: twenty turns that begin together are
-# hardly held up, and others wait for no more than that. A message larger than all of it passes at once as well.
+# What an agent may send at once after a pause, as seconds of its share. Chosen here: twenty turns that begin together
+# are hardly held up, and others wait for no more than that. A message larger than all of it passes at once as well.
 _BURST_S = 0.25
 # How often it is looked whether an agent is held back. Chosen here: as the account of `traffic.py`.
 _LOOK_S = 60.0
