@@ -28,6 +28,8 @@ async def export_reflections(
     request: pb.ExportReflectionsRequest,
     call: Call,
 ) -> AsyncIterator[pb.ExportReflectionsResponse]:
+    if request.include_observations:  # they name tokens and subjects, and are of use to whoever may import them
+        call.check_admin()
     lines: list[str] = []
     size = 0
     async for line in _lines(store, graph, observations, request, call):
