@@ -27,8 +27,8 @@ async def waiting(database: PostgresDatabase, count: int = 1) -> None:
 
 
 async def test_an_import_and_an_erasure_wait_for_each_other(databases: Databases) -> None:
-    """OB11: what is put while its subject is erased is found by the erasure, or refused. Seen to be stored when
-    the transaction did not say that it derives."""
+    """OB11: what is put while its subject is erased is found by the erasure, or refused. Seen to fail when the
+    transaction did not say that it derives."""
     async with databases.fresh() as name:
         url = databases.cluster.url("sidecar", name)
         one, other = await PostgresDatabase.open(url), await PostgresDatabase.open(url)
@@ -48,7 +48,7 @@ async def test_an_import_and_an_erasure_wait_for_each_other(databases: Databases
 
 
 async def test_retention_waits_for_nobody_who_removes_the_same(databases: Databases) -> None:
-    """Seen to end in a deadlock when it locked its own list first."""
+    """Seen to fail when it locked its own list first, which could end in a deadlock."""
     async with databases.fresh() as name:
         url = databases.cluster.url("sidecar", name)
         one, other = await PostgresDatabase.open(url), await PostgresDatabase.open(url)

@@ -22,6 +22,7 @@ async def kept_for(served: Running, days: int) -> None:
 async def test_a_shared_store_tells_what_an_embedded_one_learned(
     databases: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Seen to fail when retention removed turns only, and when nothing was noted of what was imported."""
     monkeypatch.setattr(moves, "SILENT_FRACTION", 0.0)
     async with running(tmp_path / "embedded") as served:
         await live_through(served.address, UNTOLD)
