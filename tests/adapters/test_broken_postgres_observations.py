@@ -42,18 +42,13 @@ BROKEN = [
     ("OB9", "signatures", "signature > $3", "signature >= $3"),
     ("OB9", "signatures", "LIMIT $4", "LIMIT $4 + 1"),
     ("OB11", "shorten", "OFFSET $4", "OFFSET $4 + 1"),
-    ("OB12", "old", "ORDER BY at_us", "ORDER BY at_us DESC"),
-    ("OB12", "old", "at_us < $1", "at_us <= $1"),
-    ("OB12", "old", "OR tenant_id = $3", "OR TRUE"),
-    ("OB12", "old", "AND NOT EXISTS", "OR EXISTS"),
-    ("OB12", "forget_sources", "record = 'turn:' ||", "record = '-' ||"),
-    ("OB13", "forget_sources", ("AND turn_id = $3)\n      AND NOT EXISTS (SELECT FROM sidemirror.observations\n"
-     "                      WHERE tenant_id = $1 AND project_id = $2 AND last"), ("AND turn_id = '-' || $3)\n"
-     "      AND NOT EXISTS (SELECT FROM sidemirror.observations\n"
-     "                      WHERE tenant_id = $1 AND project_id = $2 AND last")),
-    ("OB13", "forget_sources", "last_turn_id = $3", "last_turn_id = '-' || $3"),
+    ("OB12", "old_imported", "ORDER BY heard_us", "ORDER BY heard_us DESC"),
+    ("OB12", "old_imported", "heard_us < $1", "heard_us <= $1"),
+    ("OB12", "old_imported", "OR tenant_id = $3", "OR TRUE"),
+    ("OB12", "old_imported", "AND NOT EXISTS", "OR EXISTS"),
     ("OB13", "subjects", "AND source LIKE 'subject:%'", ""),
     ("OB13", "subjects", "ORDER BY source", "ORDER BY source DESC"),
+    ("OB14", "note_imported", "$4)", "0 * $4::bigint)"),
 ]  # fmt: skip
 TRIGGERS = [
     ("OB1", "came_ended", "turns"),

@@ -158,7 +158,8 @@ async def fill(database: PostgresDatabase, scope: Scope, body: bytes) -> None:
     await PostgresGoalReflections(database).put(scope, lesson, T0)
     await PostgresJournal(database).add(scope, "noted", Note("k", "g", T0, body), T0)
     await PostgresLedger(database).reserve(scope, "reflect", Amount(1, 1), {}, 30.0, T0)
-    about = Teaching((key(SourceKind.SUBJECT, "anna"), key(SourceKind.TURN, "t9")), "k", T0)
+    whom = (key(SourceKind.SUBJECT, "anna"), key(SourceKind.SUBJECT, body.decode()))
+    about = Teaching((*whom, key(SourceKind.TURN, "t9")), "k", T0)
     taught = msgspec.structs.replace(told.memory("m1", f"send {body.decode()}"), taught_by=(about,))
     await PostgresMemories(database).learn(scope, Lesson(taught, lesson_id="l1"), T0)
     await PostgresMemories(database).report(scope, TaskOutcome("r1", "success", T0))
@@ -205,6 +206,7 @@ READS: list[tuple[int, Callable[[PostgresDatabase], Awaitable[Any]]]] = [
     (1, lambda db: PostgresErasures(db).left(MINE, "e1", 10)),
     (1, lambda db: PostgresObservations(db).of_signature(MINE, taught_by.SIGNATURE)),
     (1, lambda db: PostgresObservations(db).signatures(MINE, "", 10)),
+    (1, lambda db: PostgresObservations(db).subjects(MINE, ["memory:m1"])),
 ]
 
 
@@ -242,7 +244,7 @@ async def test_nobody_sees_nothing(database: PostgresDatabase) -> None:
     for _, read in READS:
         with pytest.MonkeyPatch.context() as patch:
             patch.setitem(globals(), "MINE", nobody)
-            assert await read(database) == ()
+            assert not await read(database)
     assert await PostgresReceipts(database).get(nobody, "r1") is None
     assert await PostgresReceipts(database).shown(nobody, [b"everybody's"]) == frozenset()
     assert await PostgresSessions(database).get(nobody, S1) is None
@@ -333,7 +335,8 @@ async def test_a_build_without_filters_would_leak_without_the_policies(
 
 # Envelopes that a scope reads itself too, of its own memories and passes.
 ENVELOPES_OF_A_SCOPE = {
-    *("dream_unread_envelopes", "memory_project_envelopes", "unlearned_turn_envelopes", "observation_envelopes")
+    *("dream_unread_envelopes", "memory_project_envelopes", "unlearned_turn_envelopes"),
+    "imported_observation_envelopes",
 }
 
 
@@ -463,7 +466,8 @@ async def test_envelopes_hold_ids_times_and_marks_only(databases: Databases) -> 
     assert {table for table, _ in columns} == {
         *("open_turn_envelopes", "request_envelopes", "job_envelopes", "ledger_envelopes"),
         *("receipt_envelopes", "ledger_day_envelopes", "critique_envelopes"),
-        *("lesson_trial_envelopes", "policy_envelopes", "unlearned_turn_envelopes", "observation_envelopes"),
+        *("lesson_trial_envelopes", "policy_envelopes", "unlearned_turn_envelopes"),
+        "imported_observation_envelopes",
         *("memory_project_envelopes", "dream_unread_envelopes", "ended_turn_envelopes"),
     }
     assert {column for _, column, kind in rows if kind == "text"} == {

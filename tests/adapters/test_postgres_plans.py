@@ -128,7 +128,7 @@ FROM n;
 INSERT INTO sidemirror.observations
 SELECT tenant_id, project_id, id, lpad((r / 20)::text, 6, '0'), lpad((r / 10)::text, 6, '0'), 's' || r % 100, r, 'x'
 FROM n;
-INSERT INTO sidemirror.observation_envelopes SELECT tenant_id, project_id, id, r FROM n;
+INSERT INTO sidemirror.imported_observation_envelopes SELECT tenant_id, project_id, id, r FROM n;
 ANALYZE;
 """
 
@@ -265,11 +265,10 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "of_signature": ((*PLACE, "s1"), 20),
         # From each signature to the next.
         "signatures": ((*PLACE, "", 5), 5),
-        "note": ((*PLACE, "new", 1), 0),
-        "old": ((LATE, 5, *EVERYTHING, *NOBODY), 5),
-        "forget": ((*PLACE, ["000500", "none"]), 1),
-        # What is noted of a turn; its head, and its observations.
-        "forget_sources": ((*PLACE, "000050"), 2),
+        "note_imported": ((*PLACE, "new", 1), 0),
+        "old_imported": ((LATE, 5, *EVERYTHING, *NOBODY), 5),
+        # Each is locked, and removed.
+        "forget": ((*PLACE, ["000500", "none"]), 2),
         "subjects": ((*PLACE, ["turn:000500", "turn:none"]), 5),
     },
     receipts: {
@@ -437,6 +436,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "forget_entries": ((*PLACE, "k50"), 20),
         "forget_observations": ((*PLACE, "000050"), 20),
         "forget_later_observations": ((*PLACE, "000050"), 10),
+        "forget_observation": ((*PLACE, "000050"), 1),
         "forget_turn": ((*PLACE, "000500"), 1),
         "forget_critique": ((*PLACE, "000500"), 1),
         "forget_trials_of_receipt": ((*PLACE, "r50"), 10),
@@ -493,7 +493,7 @@ SERVED: dict[tuple[ModuleType, str], int] = {
     (policies, "retained"): ROWS // 100 + 2,
     (trials, "old"): 5,
     (observations, "claim"): 10,
-    (observations, "old"): 5,
+    (observations, "old_imported"): 5,
     (critiques, "old"): 5,
     # What the project has spent by day and purpose.
     (ledger, "old"): 5,
@@ -510,7 +510,7 @@ ACROSS |= {(work, "dead")}
 ACROSS |= {(critiques, "old"), (ledger, "old"), (ledger, "forget_sums"), (ledger, "spenders")}
 ACROSS |= {(receipts, "oldest"), (pruning, "projects"), (pruning, "projects_after"), (pruning, "old_turns")}
 ACROSS |= {(trials, "old"), (dreams, "waiting"), (policies, "retained"), (observations, "claim")}
-ACROSS |= {(observations, "old")}
+ACROSS |= {(observations, "old_imported")}
 ACROSS |= {(ledger, "used"), (ledger, "take"), (ledger, "replace")}
 
 

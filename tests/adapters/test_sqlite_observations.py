@@ -46,16 +46,14 @@ BROKEN = [
     ("OB10", "learned", OF_SCOPE, ANYBODY),
     ("OB10", "again", OF_SCOPE, ANYBODY),
     ("OB11", "shorten", "OFFSET :most", "OFFSET :most + 1"),
-    ("OB12", "old_of_elsewhere", "ORDER BY at_us", "ORDER BY at_us DESC"),
-    ("OB12", "old_of_elsewhere", "at_us < :before_us", "at_us <= :before_us"),
-    ("OB12", "old_of_elsewhere", "OR tenant_id = :tenant_id", "OR TRUE"),
-    ("OB12", "old_of_elsewhere", "AND NOT EXISTS", "OR EXISTS"),
-    ("OB12", "forget_sources", "record = 'turn:' || :turn_id", "record = :turn_id"),
-    ("OB13", "forget_sources", "AND turn_id = :turn_id)", "AND turn_id = '-' || :turn_id)"),
-    ("OB13", "forget_sources", "AND last_turn_id = :turn_id)", "AND last_turn_id = '-' || :turn_id)"),
+    ("OB12", "old_imported", "ORDER BY heard_us", "ORDER BY heard_us DESC"),
+    ("OB12", "old_imported", "heard_us < :before_us", "heard_us <= :before_us"),
+    ("OB12", "old_imported", "OR tenant_id = :tenant_id", "OR TRUE"),
+    ("OB12", "old_imported", "AND NOT EXISTS", "OR EXISTS"),
     ("OB13", "subjects", "AND source LIKE 'subject:%'", ""),
     ("OB13", "subjects", "ORDER BY record, source", "ORDER BY record, source DESC"),
     ("OB13", "subjects", OF_SCOPE, ANYBODY),
+    ("OB14", "note_imported", ":heard_us)", "0 * :heard_us)"),
 ]
 # (clause that must notice, what the schema is like instead)
 BROKEN_SCHEMAS = [

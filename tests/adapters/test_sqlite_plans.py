@@ -60,7 +60,7 @@ RANKED = {"with_words"}
 RANKED |= {"costs"}
 ACROSS_SCOPES = {
     *("retained", "costs", "others", "idle", "forget", "forget_sums", "forget_reservations", "oldest", "due"),
-    "old_of_elsewhere",
+    "old_imported",
 }
 
 

@@ -6,6 +6,7 @@ Each test is given a function that opens the ports on one empty store; called ag
 from collections.abc import Callable
 from typing import NamedTuple
 
+import msgspec
 import pytest
 
 from sidemirror_server.memory.recoveries.observation import (
@@ -17,7 +18,7 @@ from sidemirror_server.memory.recoveries.observation import (
     Where,
     observation_id,
 )
-from sidemirror_server.memory.recoveries.observations import Observations, UnlearnedTurn
+from sidemirror_server.memory.recoveries.observations import Observations, UnlearnedTurn, key_of
 from sidemirror_server.trace.erasure import Erasures, Tombstone, digest_of
 from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnLog, TurnStanding
 from sidemirror_server.trace.pruning import Pruning
@@ -226,7 +227,8 @@ async def ob10_scopes_are_isolated(open_stores: Open) -> None:
         assert await stores.observations.of_signature(scope, SIGNATURE) == (observation(scope, "t", number),)
 
 
-ANNA, BERT = key(SourceKind.SUBJECT, "anna"), key(SourceKind.SUBJECT, "bert")
+ANNA, BERT, CARL = (key(SourceKind.SUBJECT, name) for name in ("anna", "bert", "carl"))
+replace = msgspec.structs.replace
 
 
 async def erased(stores: Stores, name: str, at_us: int) -> None:
@@ -234,7 +236,20 @@ async def erased(stores: Stores, name: str, at_us: int) -> None:
     await stores.erasures.put_tombstones(ONE, (tombstone,))
 
 
-async def ob11_what_was_made_elsewhere(open_stores: Open) -> None:
+async def erase(stores: Stores, *names: str) -> None:
+    await stores.erasures.begin(ONE, names[0], names, T0)
+    while left := await stores.erasures.left(ONE, names[0], 10):
+        for record in left:
+            await stores.erasures.remove(ONE, names[0], record, T0)
+
+
+async def noted(stores: Stores, scope: Scope, *those: Observation) -> dict[str, tuple[str, ...]]:
+    """The subjects that are noted of what was imported, by the ids of its turns."""
+    found = await stores.observations.subjects(scope, [key_of(one) for one in those])
+    return {one.where.turn_id: found[key_of(one)] for one in those if key_of(one) in found}
+
+
+async def ob11_what_was_imported(open_stores: Open) -> None:
     stores = open_stores()
     first, across = observation(ONE, "gone", 1), observation(ONE, "gone", 2, last_turn_id="later")
     assert await stores.observations.put(ONE, first)
@@ -253,6 +268,10 @@ async def ob11_what_was_made_elsewhere(open_stores: Open) -> None:
     assert await stores.observations.of_signature(ONE, SIGNATURE) == (first, across)
     assert await stores.observations.put(ONE, observation(ONE, "gone", 5), most=2)
     assert [one.at_us - T0 for one in await stores.observations.of_signature(ONE, SIGNATURE)] == [2, 5]
+    # Older than those that a signature has: it does not stay, however often it comes.
+    for _ in range(2):
+        assert not await stores.observations.put(ONE, observation(ONE, "gone", 1), (BERT,), most=2)
+    assert await noted(stores, ONE, observation(ONE, "gone", 1)) == {}
     # Of what was erased none is taken: a turn is gone for good, of the others what was heard before.
     name = "refused|unknown|x"
     for number, (source, at_us, is_taken) in enumerate(
@@ -272,16 +291,9 @@ async def ob11_what_was_made_elsewhere(open_stores: Open) -> None:
             with pytest.raises(WrongState):
                 await stores.observations.put(ONE, one, (ANNA, BERT))
     assert [one.where.turn_id for one in await stores.observations.of_signature(ONE, name)] == ["a3"]
-    # An erasure finds it by what it came of.
-    await stores.erasures.begin(ONE, "e", (ANNA, key(SourceKind.SESSION, "s-gone")), T0)
-    while left := await stores.erasures.left(ONE, "e", 10):
-        for record in left:
-            await stores.erasures.remove(ONE, "e", record, T0)
-    assert await stores.observations.signatures(ONE, "", 10) == ()
-    assert await stores.erasures.survivors(ONE) == ()
 
 
-async def ob12_what_was_made_elsewhere_goes_by_its_age(open_stores: Open) -> None:
+async def ob12_what_was_imported_goes_by_its_age(open_stores: Open) -> None:
     stores = open_stores()
     assert await stores.observations.forget(SERVES_ALL, LATER, 10) == 0
     for scope in (ONE, OTHER, THIRD):
@@ -301,7 +313,7 @@ async def ob12_what_was_made_elsewhere_goes_by_its_age(open_stores: Open) -> Non
     assert await stores.observations.forget(SERVES_ALL, LATER, 10) == 0
     # What its turn taught goes with that; of what is gone nothing is noted any more.
     assert (await left(ONE), await left(OTHER), await left(THIRD)) == ([0], [0], [0])
-    assert await stores.observations.subjects(ONE, ["turn:gone1", "turn:gone2", "turn:gone3"]) == {}
+    assert await noted(stores, ONE, *(observation(ONE, f"gone{number}", number) for number in (1, 2, 3))) == {}
     # One that was shortened away is not there to be forgotten.
     await stores.observations.put(ONE, observation(ONE, "gone", 5, "x|unknown|x"))
     await stores.observations.put(ONE, observation(ONE, "gone", 6, "x|unknown|x"), most=1)
@@ -313,14 +325,34 @@ async def ob13_whom_records_are_about(open_stores: Open) -> None:
     await turn(stores, ONE, "t", T0, "bert", "anna")
     await turn(stores, ONE, "u", T0)
     await turn(stores, OTHER, "u", T0, "carl")
-    await stores.observations.put(ONE, observation(ONE, "gone", 1, last_turn_id="later"), (BERT,))
-    wanted = ["turn:t", "turn:u", "turn:gone", "turn:later", "session:s-gone", "turn:none"]
+    imported = observation(ONE, "gone", 1, last_turn_id="later")
+    await stores.observations.put(ONE, imported, (BERT,))
+    wanted = ["turn:t", "turn:u", "turn:gone", "turn:later", "session:s-gone", "turn:none", key_of(imported)]
     found = await open_stores().observations.subjects(ONE, wanted)
-    assert found == {"turn:t": (ANNA, BERT), "turn:gone": (BERT,), "turn:later": (BERT,)}
+    assert found == {"turn:t": (ANNA, BERT), key_of(imported): (BERT,)}
     assert await stores.observations.subjects(ONE, ["turn:u"]) == {}
-    # Those of a turn stay until its last observation goes.
-    await stores.observations.put(ONE, observation(ONE, "gone", 8, last_turn_id="after"), (ANNA,))
-    await stores.observations.put(ONE, observation(ONE, "before", 9, last_turn_id="later"))
-    assert await stores.observations.forget(SERVES_ALL, T0 + 5, 10) == 1
-    found = await stores.observations.subjects(ONE, ["turn:gone", "turn:later"])
-    assert found == {"turn:gone": (ANNA, BERT), "turn:later": (BERT,)}
+
+
+async def ob14_what_was_imported_is_found_by_its_sources(open_stores: Open) -> None:
+    stores = open_stores()
+    first, across = observation(ONE, "gone", 1), observation(ONE, "gone", 2, last_turn_id="later")
+    assert await stores.observations.put(ONE, first)
+    assert await stores.observations.put(ONE, across, (ANNA,))
+    # A turn of this store that has the id of a foreign one is not about whom that was about.
+    await turn(stores, ONE, "gone", LATER)
+    await erase(stores, ANNA)
+    assert await stores.observations.of_signature(ONE, SIGNATURE) == (first,)
+    assert await stores.log.head(ONE, TurnId("gone")) is not None
+    await erase(stores, key(SourceKind.SESSION, "s-gone"))
+    assert await stores.observations.signatures(ONE, "", 10) == ()
+    assert await stores.erasures.survivors(ONE) == ()
+    # A backup that has it all the same tells so by the time at which it was heard.
+    late = observation(ONE, "c", 7)
+    late = replace(late, where=replace(late.where, recorded_us=LATER))
+    assert await stores.observations.put(ONE, late, (CARL,))
+    assert await stores.observations.put(ONE, observation(ONE, "d", 8), (CARL,))
+    for at_us, found in ((T0 + 7, ()), (T0 + 8, (observation(ONE, "d", 8),))):
+        await erased(stores, CARL, at_us)
+        assert await stores.erasures.survivors(ONE) == tuple(key_of(one) for one in found)
+    await erased(stores, key(SourceKind.TURN, "c"), T0)
+    assert set(await stores.erasures.survivors(ONE)) == {"turn:c", key_of(observation(ONE, "d", 8))}

@@ -124,7 +124,7 @@ def test_bad_input_names_the_field(policy: pb.Policy | None, fields: list[str], 
 
 
 def test_only_an_admins_token_may(tmp_path: Path) -> None:
-    """Seen to fail when `check_admin` looks at nothing."""
+    """Seen to fail when `Call.check_admin` looks at nothing."""
     agent, admin, of_project = "a1" * 32, "b2" * 32, "c3" * 32
     access = write_access(
         tmp_path / "access.json",

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
@@ -23,11 +24,14 @@ def nothing_is_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moves, "SILENT_FRACTION", 0.0)
 
 
-async def exported(address: str, **fields: Any) -> list[str]:
+async def exported(address: str, token: str = "", **fields: Any) -> list[str]:
     async with channel(address) as connection:
         stub = ReflectiveMemoryServiceStub(connection)
+        sent = bearer(token) if token else ()
         request = pb.ExportReflectionsRequest(**{"include_observations": True, **fields})
-        return [line async for part in stub.ExportReflections(request, timeout=60) for line in part.lines]
+        return [
+            line async for part in stub.ExportReflections(request, timeout=60, metadata=sent) for line in part.lines
+        ]
 
 
 async def imported(address: str, lines: list[str], token: str = "", **scope: str) -> pb.ImportReflectionsResponse:
@@ -130,6 +134,15 @@ async def test_a_line_beyond_the_limits_is_refused_and_the_others_count(tmp_path
         changed(line, at_us=late_us),
         changed(line, at_us="now"),
         changed(line, pause_ms=2**40),
+        # Within its bytes, and more than a failing call gives.
+        changed(line, label="sql\n"),
+        changed(line, label="x" * 257),
+        changed(line, then=["SELECT"] * 8),
+        changed(line, then=["x" * 257]),
+        changed(line, move={"kind": "changed", "steps": ["a"] * 51}),
+        changed(line, move={"kind": "changed", "steps": ["a\n"]}),
+        changed(line, dialect="<oracle>"),
+        changed(line, label="x" * 40_000),
         line[: len(line) // 2] + "}",
     ]
     async with running(tmp_path) as served:
@@ -148,7 +161,7 @@ async def test_whose_it_was_does_not_matter(tmp_path: Path, lines: list[str]) ->
         assert (await observed(served.address)).observation_count == 0
 
 
-async def test_where_there_are_tokens_an_admin_imports_observations(tmp_path: Path, lines: list[str]) -> None:
+async def test_where_there_are_tokens_an_admin_moves_observations(tmp_path: Path, lines: list[str]) -> None:
     """Else a token that reports two tries a day could have a repair told at once. Seen to fail without the check."""
     access = write_access(
         tmp_path / "access.json", [entry("acme", ACME), entry("root", EVERYWHERE, ("acme", "*"), admin=True)]
@@ -159,6 +172,12 @@ async def test_where_there_are_tokens_an_admin_imports_observations(tmp_path: Pa
         assert (answer.imported_count, answer.refused_count) == (0, UNTOLD)
         assert "admin" in answer.refused[0].reason
         assert (await imported(served.address, lines, EVERYWHERE, **scope)).imported_count == UNTOLD
+        # Nor does it read whose tokens and which subjects they name.
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await exported(served.address, ACME, **scope)
+        assert refused.value.code() is grpc.StatusCode.PERMISSION_DENIED
+        assert await exported(served.address, ACME, include_observations=False, **scope) == []
+        assert len(await exported(served.address, EVERYWHERE, **scope)) == UNTOLD
 
 
 async def test_what_was_imported_is_erased_and_comes_back_no_more(tmp_path: Path, lines: list[str]) -> None:

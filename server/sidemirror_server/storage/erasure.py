@@ -60,6 +60,7 @@ RULES = {
         ("derived",),
         (("trials", "forget_trials"), ("dreams", "forget_dream_jobs"), _UNNAMED),
     ),
+    SourceKind.OBSERVATION: Rule((), (("observations", "forget_observation"), _UNNAMED)),
     SourceKind.GOAL_REPORT: Rule(remove=(("goal_reports", "forget_report"), _UNNAMED)),
     SourceKind.PUBLISHED: Rule(()),
     SourceKind.GOAL_REFLECTION: Rule(remove=(_UNNAMED,)),

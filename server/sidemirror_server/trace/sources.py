@@ -14,7 +14,7 @@ class SourceKind(enum.StrEnum):
 
     SHOWN: a receipt, as the record of a lesson that its block showed. CARRIED: a later turn of the session, which began
     with the state of an earlier one. PUBLISHED: a goal's reflection where it is read, by its id and its goal's id.
-    REQUEST: a stored answer, by method and request id.
+    REQUEST: a stored answer, by method and request id. OBSERVATION: an imported one; the others go with their turns.
     """
 
     SUBJECT = "subject"
@@ -29,6 +29,7 @@ class SourceKind(enum.StrEnum):
     GOAL_REFLECTION = "goal_reflection"
     PUBLISHED = "published"
     REQUEST = "request"
+    OBSERVATION = "observation"
 
 
 def key(kind: SourceKind, record_id: str) -> str:

@@ -4399,7 +4399,7 @@ type ExportReflectionsRequest struct {
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Whether the export has the observations too: failing calls and what followed, with the ids of their turns, sessions,
-	// tokens and subjects. An earlier server refuses their lines.
+	// tokens and subjects. Where there are tokens, an admin's is needed. An earlier server refuses their lines.
 	IncludeObservations bool `protobuf:"varint,3,opt,name=include_observations,json=includeObservations,proto3" json:"include_observations,omitempty"`
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
@@ -4574,7 +4574,8 @@ type ImportReflectionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Memories and observations that were stored.
 	ImportedCount int64 `protobuf:"varint,1,opt,name=imported_count,json=importedCount,proto3" json:"imported_count,omitempty"`
-	// Memories and observations whose ids were known already; they stay as they are.
+	// Memories and observations whose ids were known already, which stay as they are, and observations that are older than
+	// all 1,000 that are kept of their error signature.
 	KnownCount int64 `protobuf:"varint,2,opt,name=known_count,json=knownCount,proto3" json:"known_count,omitempty"`
 	// Invalid lines.
 	RefusedCount int64 `protobuf:"varint,3,opt,name=refused_count,json=refusedCount,proto3" json:"refused_count,omitempty"`

@@ -2133,7 +2133,7 @@ export declare type ExportReflectionsRequest = Message<"sidemirror.v1.ExportRefl
 
   /**
    * Whether the export has the observations too: failing calls and what followed, with the ids of their turns, sessions,
-   * tokens and subjects. An earlier server refuses their lines.
+   * tokens and subjects. Where there are tokens, an admin's is needed. An earlier server refuses their lines.
    *
    * @generated from field: bool include_observations = 3;
    */
@@ -2217,7 +2217,8 @@ export declare type ImportReflectionsResponse = Message<"sidemirror.v1.ImportRef
   importedCount: bigint;
 
   /**
-   * Memories and observations whose ids were known already; they stay as they are.
+   * Memories and observations whose ids were known already, which stay as they are, and observations that are older than
+   * all 1,000 that are kept of their error signature.
    *
    * @generated from field: int64 known_count = 2;
    */

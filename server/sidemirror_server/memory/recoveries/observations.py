@@ -46,13 +46,15 @@ class Observations(Protocol):
     OB8  Of a signature `keep` keeps the newest `most`.
     OB9  `signatures` returns at most `limit` signatures above `after`, in order, each once.
     OB10 Scopes are isolated.
-    OB11 `put` adds an observation that was made elsewhere, though its turns are not stored, and returns whether it is
-         new. Of two with an id the first stays, and the newest `most` of a signature. It refuses (WrongState) one of
-         whose turns, session and subjects one was erased since it was heard.
-    OB12 `forget` removes at most `limit` observations that were `put` and are older than `before_us`, of the scopes
+    OB11 `put` adds an imported observation, though its turns are not stored, and returns whether it is new and stays.
+         Of two with an id the first stays, and the newest `most` of a signature. It refuses (WrongState) one of whose
+         turns, session and subjects one was erased since it was heard.
+    OB12 `forget` removes at most `limit` observations that were `put` and were heard before `before_us`, of the scopes
          served but those of the entries `but`, the oldest first, and returns how many.
     OB13 `subjects` returns, for each of these records (keys of `trace/sources.py`) that has some, the keys of the
-         subjects that are noted of it, in order; also of turns of what was `put`.
+         subjects that are noted of it, in order; also of what was `put`.
+    OB14 An erasure of such a turn, session or subject finds what was `put`, and takes no other turn for one of its own;
+         `survivors` does so too, by the time at which it was heard.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -90,6 +92,17 @@ def turns_of(one: Observation) -> tuple[str, ...]:
     return tuple(dict.fromkeys(keys(SourceKind.TURN, (one.where.turn_id, one.last_turn_id))))
 
 
-def session_of(one: Observation) -> str:
-    """The key of an observation's session."""
-    return key(SourceKind.SESSION, one.where.session_id)
+def sources_of(one: Observation) -> tuple[str, ...]:
+    """The keys of an observation's turns and its session."""
+    return (*turns_of(one), key(SourceKind.SESSION, one.where.session_id))
+
+
+def key_of(one: Observation) -> str:
+    """The key of an imported observation. Its sources are noted under it, and not under its turns: their ids are the
+    agents', so that a turn of this store may have one of them."""
+    return key(SourceKind.OBSERVATION, one.observation_id)
+
+
+def heard_us(one: Observation) -> int:
+    """When an observation was heard: by which an imported one is old, and was stored before an erasure or since."""
+    return one.where.recorded_us or one.at_us

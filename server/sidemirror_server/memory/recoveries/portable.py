@@ -12,13 +12,21 @@ import msgspec
 from sidemirror_server.memory.kin.signature import is_signature
 from sidemirror_server.memory.line import FORMAT, BadLine
 from sidemirror_server.memory.recoveries.observation import Observation, observation_id
+from sidemirror_server.memory.recoveries.starter import MYSQL, POSTGRES, SQLITE
+from sidemirror_server.memory.recoveries.trail import MOST_CALLS_BETWEEN
 from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.text import redact_json
 
-# Chosen here: a label and the path of an argument are some KiB at most, and there are a few.
-MOST_LINE_BYTES = 256 * 1024
+# Chosen here: a line has some hundred bytes; this is room for two hundred subjects.
+MOST_LINE_BYTES = 32 * 1024
 _LONGEST_ID = 128
+# The longest name of a tool (ToolCalled.name), and the longest path of an argument (`asked.py`: twelve names).
+_LONGEST_LABEL = 256
+_LONGEST_STEP = 800
+# Chosen here: a change of more arguments at once is none that anybody is told.
+_MOST_STEPS = 50
+_DIALECTS = ("", SQLITE, MYSQL, POSTGRES)
 _SUBJECT = key(SourceKind.SUBJECT, "")
 # Chosen here: how far a clock elsewhere may be ahead. What is of the future would outlive all that is newer.
 _AHEAD_US = 24 * 3_600 * 1_000_000
@@ -93,6 +101,13 @@ def _check(one: Observation, now_us: int) -> None:
         raise BadLine("an id that is none")
     if not is_signature(one.signature):
         raise BadLine("an error signature that is none")
+    labels, steps = (one.label, *one.then), one.move.steps
+    if len(one.then) > MOST_CALLS_BETWEEN or not all(_is_text(label, _LONGEST_LABEL) for label in labels):
+        raise BadLine("a label that is none, or too many")
+    if len(steps) > _MOST_STEPS or not all(_is_text(step, _LONGEST_STEP) for step in steps):
+        raise BadLine("a step that is none, or too many")
+    if one.dialect not in _DIALECTS:
+        raise BadLine("a dialect that is none")
     if not all(0 <= at_us <= now_us + _AHEAD_US for at_us in (one.at_us, where.recorded_us)):
         raise BadLine("a time that is none, or to come")
     if not all(0 <= number <= _MOST for number in (one.pause_ms, one.shadow_tokens)):
@@ -100,4 +115,8 @@ def _check(one: Observation, now_us: int) -> None:
 
 
 def _is_id(text: str) -> bool:
-    return 0 < len(text) <= _LONGEST_ID and text.isprintable()
+    return bool(text) and _is_text(text, _LONGEST_ID)
+
+
+def _is_text(text: str, longest: int) -> bool:
+    return len(text) <= longest and text.isprintable()

@@ -87,7 +87,8 @@ def add_memory(commands: Commands) -> None:
     export.add_argument(
         "--observations",
         action="store_true",
-        help="also what recoveries are counted from, with the ids of turns, sessions, tokens and subjects",
+        help="also what recoveries are counted from, with the ids of turns, sessions, tokens and subjects; where "
+        "there are tokens, an admin's is needed",
     )
     imported = verbs.add_parser("import", help="keep what an export has; what is known stays as it is")
     imported.add_argument("file", help="lines of JSON, - for standard input; exit code 65 when some could not be used")

@@ -9,7 +9,7 @@ from msgspec import Struct
 from sidemirror_server.rpc.boundary.access import Token
 from sidemirror_server.vocabulary.budget import ANSWER_S, LONGEST_MODEL_CALL_S
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import BadInput, SidemirrorError
+from sidemirror_server.vocabulary.errors import BadInput, NotPermitted, SidemirrorError
 from sidemirror_server.vocabulary.ids import derived_id, new_id
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -38,6 +38,16 @@ class Call(Struct, frozen=True):
     def caller_name(self) -> str:
         """The name of the caller's token; empty without one."""
         return "" if self.caller is None else self.caller.name
+
+    @property
+    def is_admins(self) -> bool:
+        """Whether the caller is an admin. Without tokens every caller is the operator."""
+        return self.caller is None or self.caller.admin
+
+    def check_admin(self) -> None:
+        """Raises NotPermitted when the call's token is no admin's."""
+        if not self.is_admins:
+            raise NotPermitted(reason="the token is no admin's: `admin` is missing from its entry in the access file")
 
     def check_scope(self, tenant_id: str, project_id: str) -> None:
         """Checks that a later request of the client's stream names no scope, or the scope of the first request. Raises

@@ -8,7 +8,7 @@ from sidemirror_server.memory.kin.links import Link, links_of, memory_key
 from sidemirror_server.memory.lessons.portable import line_of
 from sidemirror_server.memory.record import MemoryHistory, MemoryRecord, NewLink
 from sidemirror_server.memory.recoveries import portable
-from sidemirror_server.memory.recoveries.observations import Observations, session_of, turns_of
+from sidemirror_server.memory.recoveries.observations import Observations, key_of, sources_of
 from sidemirror_server.memory.store import Memories, MemoryKey
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.vocabulary.scope import Scope
@@ -28,6 +28,8 @@ async def export_reflections(
     request: pb.ExportReflectionsRequest,
     call: Call,
 ) -> AsyncIterator[pb.ExportReflectionsResponse]:
+    if request.include_observations:  # they name tokens and subjects, and are of use to whoever may import them
+        call.check_admin()
     lines: list[str] = []
     size = 0
     async for line in _lines(store, graph, observations, request, call):
@@ -72,7 +74,7 @@ async def _of_observations(store: Observations, scope: Scope) -> AsyncIterator[s
         after = signatures[-1]
         for signature in signatures:
             rows = await store.of_signature(scope, signature)
-            records = {one.observation_id: (*turns_of(one), session_of(one)) for one in rows}
+            records = {one.observation_id: (*sources_of(one), key_of(one)) for one in rows}
             known = await store.subjects(scope, {record for of in records.values() for record in of})
             for one in rows:
                 subjects = {subject for record in records[one.observation_id] for subject in known.get(record, ())}

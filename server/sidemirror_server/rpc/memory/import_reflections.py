@@ -82,7 +82,7 @@ async def _memory(store: Memories, erasures: Erasures, trust: Trust, call: Call,
 async def _observation(store: Observations, call: Call, line: str) -> _Came:
     """Stores the observation of a line. It counts as if it had been made here, for whom its line names: whoever may
     make one up can have a repair told, so that an admin has to. Raises BadLine, WrongState if a source was erased."""
-    if call.caller is not None and not call.caller.admin:
+    if not call.is_admins:
         raise BadLine("observations are imported with an admin's token only")
     found = await asyncio.to_thread(observation_of, line, call.scope, call.clock.now_us())
     is_new = await store.put(call.scope, found.observation, found.subjects)

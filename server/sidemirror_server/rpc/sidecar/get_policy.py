@@ -4,11 +4,11 @@ from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import DataPolicy
 from sidemirror_server.rpc.boundary.call import Call
-from sidemirror_server.rpc.sidecar.policies import check_admin, may_see_tenant, policy_to_wire, stored_to_wire
+from sidemirror_server.rpc.sidecar.policies import may_see_tenant, policy_to_wire, stored_to_wire
 
 
 async def get_policy(policies: PoliciesInForce, request: pb.GetPolicyRequest, call: Call) -> pb.GetPolicyResponse:
-    check_admin(call)
+    call.check_admin()
     found = await policies.stored(call.scope)
     retention = found.retention(policies.proposed)
     sees_tenant = may_see_tenant(call)

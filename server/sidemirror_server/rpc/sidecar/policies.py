@@ -31,12 +31,6 @@ _PURPOSES = tuple(purpose.value for purpose in Purpose)
 _RETENTION = tuple(RetentionPeriods.__struct_fields__)
 
 
-def check_admin(call: Call) -> None:
-    """Raises NotPermitted when the call's token is no admin's. Without tokens every caller is the operator."""
-    if call.caller is not None and not call.caller.admin:
-        raise NotPermitted(reason="the token is no admin's: `admin` is missing from its entry in the access file")
-
-
 def may_see_tenant(call: Call) -> bool:
     """Whether the call may see what belongs to all of its tenant's projects."""
     return call.caller is None or call.caller.covers(Scope(call.scope.tenant_id, ANY))
@@ -44,7 +38,7 @@ def may_see_tenant(call: Call) -> bool:
 
 def check_may_set(policies: PoliciesInForce, request: pb.SetPolicyRequest, call: Call) -> None:
     """Raises NotPermitted when the call's token, or this sidecar, may not set such a policy."""
-    check_admin(call)
+    call.check_admin()
     if LEVELS[request.level] is PolicyLevel.TENANT:
         if not may_see_tenant(call):
             raise NotPermitted(reason="the token is not good for all projects of this tenant")

@@ -170,6 +170,11 @@ WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $3
 DELETE FROM sidemirror.observations
 WHERE tenant_id = $1 AND project_id = $2 AND last_turn_id = $3
 
+-- name: forget_observation
+-- Removes an imported observation.
+DELETE FROM sidemirror.observations
+WHERE tenant_id = $1 AND project_id = $2 AND observation_id = $3
+
 -- name: forget_turn
 -- Removes the head of a turn.
 DELETE FROM sidemirror.turns
@@ -294,18 +299,8 @@ SELECT 'session:' || session_id, created_us FROM sidemirror.sessions WHERE tenan
 UNION ALL
 SELECT 'turn:' || turn_id, started_us FROM sidemirror.turns WHERE tenant_id = $1 AND project_id = $2
 UNION ALL
--- The turns of observations that were made elsewhere, which are not stored.
-SELECT 'turn:' || turn_id, min(at_us)
-FROM (SELECT taught.turn_id AS turn_id, taught.at_us
-      FROM sidemirror.observations AS taught
-      JOIN sidemirror.observation_envelopes AS elsewhere USING (tenant_id, project_id, observation_id)
-      WHERE tenant_id = $1 AND project_id = $2
-      UNION ALL
-      SELECT taught.last_turn_id AS turn_id, taught.at_us
-      FROM sidemirror.observations AS taught
-      JOIN sidemirror.observation_envelopes AS elsewhere USING (tenant_id, project_id, observation_id)
-      WHERE tenant_id = $1 AND project_id = $2) AS of_elsewhere
-GROUP BY turn_id
+SELECT 'observation:' || observation_id, heard_us FROM sidemirror.imported_observation_envelopes
+WHERE tenant_id = $1 AND project_id = $2
 UNION ALL
 SELECT 'memory:' || memory_id, created_us FROM sidemirror.memories WHERE tenant_id = $1 AND project_id = $2
 UNION ALL

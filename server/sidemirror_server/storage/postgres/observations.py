@@ -7,10 +7,11 @@ from sidemirror_server.memory.recoveries.observation import Observation
 from sidemirror_server.memory.recoveries.observations import (
     MOST_ROWS,
     UnlearnedTurn,
+    heard_us,
+    key_of,
     observation_body,
     observation_in,
-    session_of,
-    turns_of,
+    sources_of,
 )
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.sources import note_sources, refuse_erased
@@ -65,28 +66,23 @@ class PostgresObservations:
     async def put(
         self, scope: Scope, observation: Observation, subjects: Collection[str] = (), most: int = MOST_ROWS
     ) -> bool:
-        heard_us = observation.where.recorded_us or observation.at_us
-        turns, sources = turns_of(observation), (session_of(observation), *subjects)
-        ids = ids_of(scope)
-        async with self._database.transaction(scope) as transaction:
-            await refuse_erased(transaction, scope, (*turns, *sources), heard_us)
+        ids, own_id, heard = ids_of(scope), observation.observation_id, heard_us(observation)
+        sources = (*sources_of(observation), *subjects)
+        async with self._database.transaction(scope, derives=True) as transaction:
+            await refuse_erased(transaction, scope, sources, heard)
             if await transaction.change(_SQL["put"], *ids, *_columns([observation])) == 0:
                 return False
-            await transaction.change(_SQL["note"], *ids, observation.observation_id, observation.at_us)
-            for turn in turns:
-                await note_sources(transaction, scope, turn, sources)
-            await transaction.change(_SQL["shorten"], *ids, observation.signature, most)
-        return True
+            await transaction.change(_SQL["note_imported"], *ids, own_id, heard)
+            await note_sources(transaction, scope, key_of(observation), sources)
+            gone = await transaction.fetch(_SQL["shorten"], *ids, observation.signature, most)
+        return own_id not in {row[0] for row in gone}
 
     async def forget(self, serves: Serves, before_us: int, limit: int, but: Sequence[Served] = ()) -> int:
         removed = 0
         async with self._database.transaction(None) as transaction:
-            rows = await transaction.fetch_served(serves, limit, _SQL["old"], before_us, but=but)
+            rows = await transaction.fetch_served(serves, limit, _SQL["old_imported"], before_us, but=but)
             async for scope, (observation_ids,) in transaction.by_scope(rows):
-                gone = await transaction.fetch(_SQL["forget"], *ids_of(scope), observation_ids)
-                for turn in sorted({turn for row in gone for turn in row}):
-                    await transaction.change(_SQL["forget_sources"], *ids_of(scope), turn)
-                removed += len(gone)
+                removed += await transaction.change(_SQL["forget"], *ids_of(scope), observation_ids)
         return removed
 
     async def subjects(self, scope: Scope, records: Collection[str]) -> Mapping[str, tuple[str, ...]]:

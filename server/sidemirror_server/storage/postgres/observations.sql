@@ -46,7 +46,7 @@ ORDER BY taught.observation_id COLLATE "C"
 ON CONFLICT (tenant_id, project_id, observation_id) DO NOTHING
 
 -- name: shorten
--- Removes the oldest observations of a signature $3 beyond $4.
+-- Removes the oldest observations of a signature $3 beyond $4; returns their ids.
 DELETE FROM sidemirror.observations AS taught
 USING (SELECT observation_id
        FROM sidemirror.observations
@@ -54,6 +54,7 @@ USING (SELECT observation_id
        ORDER BY at_us DESC, observation_id DESC
        OFFSET $4) AS old
 WHERE taught.tenant_id = $1 AND taught.project_id = $2 AND taught.observation_id = old.observation_id
+RETURNING taught.observation_id
 
 -- name: learned
 -- Marks a turn $3 as learned.
@@ -94,39 +95,30 @@ WITH RECURSIVE known (signature) AS (
 )
 SELECT signature FROM known LIMIT $4
 
--- name: note
--- Notes that an observation $3 of a time $4 was made elsewhere, so that it goes by its age.
-INSERT INTO sidemirror.observation_envelopes (tenant_id, project_id, observation_id, at_us)
+-- name: note_imported
+-- Notes that an observation $3, heard at $4, was imported, so that it goes by its age.
+INSERT INTO sidemirror.imported_observation_envelopes (tenant_id, project_id, observation_id, heard_us)
 VALUES ($1, $2, $3, $4)
 
--- name: old
--- Across scopes: observations that were made elsewhere before $1, the oldest first, at most $2, for one entry of `Serves`
--- ($3, $4; NULL for all) without those of $5 and $6. Rows that another sidecar has locked are skipped.
+-- name: old_imported
+-- Across scopes: imported observations that were heard before $1, the oldest first, at most $2, for one entry of `Serves`
+-- ($3, $4; NULL for all) without those of $5 and $6.
 SELECT tenant_id, project_id, observation_id
-FROM sidemirror.observation_envelopes
-WHERE at_us < $1
+FROM sidemirror.imported_observation_envelopes
+WHERE heard_us < $1
       AND ($3::text IS NULL OR tenant_id = $3) AND ($4::text IS NULL OR project_id = $4)
       AND NOT EXISTS (SELECT FROM unnest($5::text[], $6::text[]) AS but (tenant, project)
                       WHERE but.tenant = tenant_id AND coalesce(but.project, project_id) = project_id)
-ORDER BY at_us
+ORDER BY heard_us
 LIMIT $2
-FOR UPDATE SKIP LOCKED
 
 -- name: forget
--- Removes these observations; returns their turns.
+-- Removes these observations ($3). Those that another transaction has locked are skipped: it may wait for one of them.
 DELETE FROM sidemirror.observations
-WHERE tenant_id = $1 AND project_id = $2 AND observation_id = ANY ($3::text[])
-RETURNING turn_id, last_turn_id
-
--- name: forget_sources
--- Forgets what is noted of a turn $3, if it is not stored and has no observation.
-DELETE FROM sidemirror.sources
-WHERE tenant_id = $1 AND project_id = $2 AND record = 'turn:' || $3
-      AND NOT EXISTS (SELECT FROM sidemirror.turns WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $3)
-      AND NOT EXISTS (SELECT FROM sidemirror.observations
-                      WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $3)
-      AND NOT EXISTS (SELECT FROM sidemirror.observations
-                      WHERE tenant_id = $1 AND project_id = $2 AND last_turn_id = $3)
+WHERE tenant_id = $1 AND project_id = $2
+      AND observation_id = ANY (ARRAY (SELECT observation_id FROM sidemirror.observations
+                                       WHERE tenant_id = $1 AND project_id = $2 AND observation_id = ANY ($3::text[])
+                                       FOR UPDATE SKIP LOCKED))
 
 -- name: subjects
 -- The subjects that are noted of these records ($3): each record with a list, in order.

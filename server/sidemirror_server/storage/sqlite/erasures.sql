@@ -166,6 +166,11 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :id
 DELETE FROM observations
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND last_turn_id = :id
 
+-- name: forget_observation
+-- Removes an imported observation.
+DELETE FROM observations
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND observation_id = :id
+
 -- name: forget_turn
 -- Removes the head of a turn.
 DELETE FROM turns
@@ -289,18 +294,8 @@ SELECT 'session:' || session_id, created_us FROM sessions WHERE tenant_id = :ten
 UNION ALL
 SELECT 'turn:' || turn_id, started_us FROM turns WHERE tenant_id = :tenant_id AND project_id = :project_id
 UNION ALL
--- The turns of observations that were made elsewhere, which are not stored.
-SELECT 'turn:' || turn_id, min(at_us)
-FROM (SELECT taught.turn_id AS turn_id, taught.at_us
-      FROM observations AS taught
-      JOIN observations_of_elsewhere AS elsewhere USING (tenant_id, project_id, observation_id)
-      WHERE tenant_id = :tenant_id AND project_id = :project_id
-      UNION ALL
-      SELECT taught.last_turn_id AS turn_id, taught.at_us
-      FROM observations AS taught
-      JOIN observations_of_elsewhere AS elsewhere USING (tenant_id, project_id, observation_id)
-      WHERE tenant_id = :tenant_id AND project_id = :project_id) AS of_elsewhere
-GROUP BY turn_id
+SELECT 'observation:' || observation_id, heard_us FROM imported_observations
+WHERE tenant_id = :tenant_id AND project_id = :project_id
 UNION ALL
 SELECT 'memory:' || memory_id, created_us FROM memories WHERE tenant_id = :tenant_id AND project_id = :project_id
 UNION ALL

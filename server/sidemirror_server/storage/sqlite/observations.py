@@ -9,10 +9,11 @@ from sidemirror_server.memory.recoveries.observation import Observation
 from sidemirror_server.memory.recoveries.observations import (
     MOST_ROWS,
     UnlearnedTurn,
+    heard_us,
+    key_of,
     observation_body,
     observation_in,
-    session_of,
-    turns_of,
+    sources_of,
 )
 from sidemirror_server.storage.sql import columns_of, json_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
@@ -80,19 +81,18 @@ class SqliteObservations:
     async def put(
         self, scope: Scope, observation: Observation, subjects: Collection[str] = (), most: int = MOST_ROWS
     ) -> bool:
-        heard_us = observation.where.recorded_us or observation.at_us
-        values = {**columns_of(scope), **_values(observation), "most": most}
-        turns, sources = turns_of(observation), (session_of(observation), *subjects)
+        heard, own_id = heard_us(observation), observation.observation_id
+        values = {**columns_of(scope), **_values(observation), "heard_us": heard, "most": most}
+        sources = (*sources_of(observation), *subjects)
 
         def change(connection: sqlite3.Connection) -> bool:
-            refuse_erased(connection, scope, (*turns, *sources), heard_us)
-            if connection.execute(_SQL["put_of_elsewhere"], values).rowcount == 0:
+            refuse_erased(connection, scope, sources, heard)
+            if connection.execute(_SQL["put_imported"], values).rowcount == 0:
                 return False
-            connection.execute(_SQL["note_of_elsewhere"], values)
-            for turn in turns:
-                note_sources(connection, scope, turn, sources)
-            connection.execute(_SQL["shorten"], values)
-            return True
+            connection.execute(_SQL["note_imported"], values)
+            note_sources(connection, scope, key_of(observation), sources)
+            gone = connection.execute(_SQL["shorten"], values).fetchall()
+            return (own_id,) not in gone
 
         return await self._database.write(change)
 
@@ -100,15 +100,12 @@ class SqliteObservations:
         old = {"before_us": before_us, **left_out(but)}
 
         def due(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
-            return fetch_served(serves, limit, _SQL["old_of_elsewhere"], old, connection)
+            return fetch_served(serves, limit, _SQL["old_imported"], old, connection)
 
         def change(connection: sqlite3.Connection) -> int:
             found = due(connection)
-            for tenant_id, project_id, observation_id in found:
-                place = columns_of(Scope(tenant_id, project_id))
-                gone = connection.execute(_SQL["forget"], {**place, "observation_id": observation_id}).fetchall()
-                turns = {turn for row in gone for turn in row}
-                connection.executemany(_SQL["forget_sources"], [{**place, "turn_id": turn} for turn in turns])
+            rows = [{**columns_of(Scope(*place)), "observation_id": own_id} for *place, own_id in found]
+            connection.executemany(_SQL["forget"], rows)
             return len(found)
 
         return await self._database.write(change, long=True) if self._database.read(due) else 0

@@ -25,13 +25,14 @@ WHERE EXISTS (SELECT 1 FROM turns WHERE tenant_id = :tenant_id AND project_id = 
 ON CONFLICT (tenant_id, project_id, observation_id) DO NOTHING
 
 -- name: shorten
--- Removes the oldest observations of a signature beyond :most.
+-- Removes the oldest observations of a signature beyond :most; returns their ids.
 DELETE FROM observations
 WHERE tenant_id = :tenant_id AND project_id = :project_id
       AND observation_id IN (SELECT observation_id FROM observations INDEXED BY observations_of_signature
                              WHERE tenant_id = :tenant_id AND project_id = :project_id AND signature = :signature
                              ORDER BY at_us DESC, observation_id DESC
                              LIMIT -1 OFFSET :most)
+RETURNING observation_id
 
 -- name: learned
 -- Marks a turn as learned.
@@ -68,44 +69,32 @@ WITH RECURSIVE known (signature) AS (
 )
 SELECT signature FROM known WHERE signature IS NOT NULL
 
--- name: put_of_elsewhere
+-- name: put_imported
 -- Adds an observation, whether or not its turns are stored. No change if the scope has its id.
 INSERT INTO observations (tenant_id, project_id, observation_id, turn_id, last_turn_id, signature, at_us, body)
 VALUES (:tenant_id, :project_id, :observation_id, :turn_id, :last_turn_id, :signature, :at_us, :body)
 ON CONFLICT (tenant_id, project_id, observation_id) DO NOTHING
 
--- name: note_of_elsewhere
--- Notes that an observation was made elsewhere, so that it goes by its age.
-INSERT INTO observations_of_elsewhere (tenant_id, project_id, observation_id, at_us)
-VALUES (:tenant_id, :project_id, :observation_id, :at_us)
+-- name: note_imported
+-- Notes that an observation was imported, so that it goes by its age.
+INSERT INTO imported_observations (tenant_id, project_id, observation_id, heard_us)
+VALUES (:tenant_id, :project_id, :observation_id, :heard_us)
 
--- name: old_of_elsewhere
--- Across scopes: observations that were made elsewhere before a time, the oldest first.
+-- name: old_imported
+-- Across scopes: imported observations that were heard before a time, the oldest first.
 SELECT tenant_id, project_id, observation_id
-FROM observations_of_elsewhere INDEXED BY observations_of_elsewhere_by_age
-WHERE at_us < :before_us
+FROM imported_observations INDEXED BY imported_observations_by_age
+WHERE heard_us < :before_us
       AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)
       AND NOT EXISTS (SELECT 1 FROM json_each(:but) AS but
                       WHERE but.value ->> 0 = tenant_id AND coalesce(but.value ->> 1, project_id) = project_id)
-ORDER BY at_us
+ORDER BY heard_us
 LIMIT :limit
 
 -- name: forget
--- Removes an observation; returns its turns.
+-- Removes an observation.
 DELETE FROM observations
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND observation_id = :observation_id
-RETURNING turn_id, last_turn_id
-
--- name: forget_sources
--- Forgets what is noted of a turn, if it is not stored and has no observation.
-DELETE FROM sources
-WHERE tenant_id = :tenant_id AND project_id = :project_id AND record = 'turn:' || :turn_id
-      AND NOT EXISTS (SELECT 1 FROM turns
-                      WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id)
-      AND NOT EXISTS (SELECT 1 FROM observations
-                      WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id)
-      AND NOT EXISTS (SELECT 1 FROM observations
-                      WHERE tenant_id = :tenant_id AND project_id = :project_id AND last_turn_id = :turn_id)
 
 -- name: subjects
 -- The subjects that are noted of records (a JSON list), as (record, subject), in order.
