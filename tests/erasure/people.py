@@ -67,10 +67,10 @@ class Stubs:
 
 
 def methods_with_texts() -> set[str]:
-    """Every RPC whose request can hold a text about somebody. Those of GetLessonStatistics are ids, those of SetPolicy
-    an operator's."""
+    """Every RPC whose request can hold a text about somebody. Those of GetLessonStatistics and ListReflections are
+    ids, those of SetPolicy an operator's."""
     found = {method.name for service in SERVICES for method in service.methods if _texts_in(method.input_type)}
-    return found - {"GetLessonStatistics", "SetPolicy"}
+    return found - {"GetLessonStatistics", "ListReflections", "SetPolicy"}
 
 
 def _texts_in(descriptor: Any) -> bool:
