@@ -99,8 +99,8 @@ class Spend(msgspec.Struct, frozen=True):
 class ScopeCost(msgspec.Struct, frozen=True):
     """What one scope spent in a span of days, for all purposes.
 
-    `reserved`: by calls in progress, and by those whose end was never recorded. `today`: what counts against the caps of
-    today. The rest is as in `Spend`.
+    `reserved`: by calls in progress, and by those whose end was never recorded. `today`: what counts against
+    today's caps. The rest is as in `Spend`.
     """
 
     scope: Scope

@@ -131,8 +131,10 @@ class Spending:
     async def costs(
         self, serves: Serves, first_day: int, last_day: int, limit: int
     ) -> list[tuple[ScopeCost, dict[Level, Cap]]]:
-        """What each of these scopes spent in a span of days and today, in the order of the scopes: at most `limit`. Each
-        with the tightest caps that hold for it and count every purpose, by their level. Raises StoreUnavailable."""
+        """What each of these scopes spent in a span of days and today, in the order of the scopes: at most `limit`.
+        Each with the tightest caps that hold for it and count every purpose, by their level.
+
+        Raises StoreUnavailable."""
         # One caller at a time: on a shared store each takes thousands of round trips.
         async with self._adding_up:
             today = day_of(self._clock.now_us())
