@@ -206,6 +206,8 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("PO7", "retained", "project_id IN ('', $2)", "project_id = $2"),
         ("PO7", "retained", "project_id IN ('', $2))", "TRUE)"),
         ("PO7", "retained", "retains AND ", ""),
+        ("PO8", "deciding", "tenant_id = $1)", "TRUE)"),
+        ("PO8", "deciding", "project_id IN ('', $2)", "project_id = $2"),
     ],
     receipts: [
         ("RC8", "oldest", "tenant_id = $3)", "TRUE)"),
@@ -296,6 +298,7 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("LE14", "replace", "$9 * $8", "0"),
         ("LE15", "spenders", "BETWEEN $1 AND $2", "BETWEEN $1 AND $2 - 1"),
         ("LE15", "spenders", "tenant_id = $4)", "TRUE)"),
+        ("LE15", "cost", "day = $5", "day = $5 AND day <= $4"),
         ("LE15", "cost", "day BETWEEN $3 AND $4", "day >= $3 AND $4 > 0"),
     ],
 }  # fmt: skip

@@ -182,7 +182,7 @@ READS: list[tuple[int, Callable[[PostgresDatabase], Awaitable[Any]]]] = [
     (1, lambda db: PostgresSessions(db).list(MINE, None, 10)),
     (1, lambda db: PostgresWork(db).list(MINE, "goal", (), None, 10)),
     (1, lambda db: PostgresLedger(db).spent(MINE, DAY, T0)),
-    (1, lambda db: PostgresLedger(db).costs(serves_only(MINE), DAY, DAY, 9)),
+    (1, lambda db: PostgresLedger(db).costs(serves_only(MINE), DAY, DAY, DAY, 9)),
     (1, lambda db: PostgresJournal(db).tail(MINE, "noted", None, 0, 10, EVERYTHING)),
     (1, lambda db: PostgresReceipts(db).find(MINE, None, 10)),
     (1, lambda db: PostgresReceipts(db).find(MINE, None, 10, lesson_id="i")),

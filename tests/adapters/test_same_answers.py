@@ -423,7 +423,7 @@ class SameAnswers(RuleBasedStateMachine):
         day = T0 // (86_400 * SECOND)
         self.ask(lambda stores: stores.ledger.spent(scope, day, now))
         self.ask(lambda stores: stores.ledger.used(scope, purpose, day))
-        self.ask(lambda stores: stores.ledger.costs(SERVES_ALL, day, day + 1, 9))
+        self.ask(lambda stores: stores.ledger.costs(SERVES_ALL, day, day + 1, day + 1, 9))
 
     @rule(days=st.integers(0, 3), today=st.integers(0, 1))
     def forget_spend(self, days: int, today: int) -> None:
@@ -507,6 +507,7 @@ class SameAnswers(RuleBasedStateMachine):
     @rule(served=st.sampled_from(["*", "acme/*", "Acme/shop", "acme/é, שלום/*"]))
     def retained(self, served: str) -> None:
         self.ask(lambda stores: stores.policies.retained(serves_listed(served)))
+        self.ask(lambda stores: stores.policies.deciding(serves_listed(served)))
 
     # --- observations ------------------------------------------------------------------------------------------------
 

@@ -78,6 +78,7 @@ BROKEN_STATEMENTS = [
     ("LE15", "costs", "AND purpose > ''", ""),
     ("LE15", "costs", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
     ("LE15", "costs", "(:project_id IS NULL OR project_id = :project_id)", "TRUE"),
+    ("LE15", "costs", "today.day, ", "min(today.day, :last_day), "),
     ("LE15", "costs", "LIMIT :limit", "LIMIT min(:limit, 1)"),
 ]
 

@@ -52,15 +52,16 @@ NOT_IN_FULL = {"work", "memory_search"}
 SCANNED = (
     *("SCAN json_each VIRTUAL", "SCAN but VIRTUAL", "SCAN wanted VIRTUAL", "SCAN topics", "SCAN lesson"),
     *("SCAN known", "SCAN CONSTANT ROW"),
-    *("SCAN policies USING INDEX policies_retained", "SCAN (subquery"),
+    *("SCAN policies USING INDEX policies_retained", "SCAN policies USING COVERING INDEX", "SCAN (subquery"),
+    "SCAN spanned",
 )
 # By how much is found in each: no index has that order.
 RANKED = {"with_words"}
 # Of all the days that are asked for, by scope.
 RANKED |= {"costs"}
 ACROSS_SCOPES = {
-    *("retained", "costs", "others", "idle", "forget", "forget_sums", "forget_reservations", "oldest", "due"),
-    "old_imported",
+    *("retained", "deciding", "costs", "others", "idle", "forget", "forget_sums", "forget_reservations"),
+    *("oldest", "due", "old_imported"),
 }
 
 

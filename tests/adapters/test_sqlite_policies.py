@@ -35,6 +35,8 @@ BROKEN = [
     ("PO7", "retained", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
     ("PO7", "retained", "project_id IN ('', :project_id)", "project_id = :project_id"),
     ("PO7", "retained", "(:project_id IS NULL OR project_id IN ('', :project_id))", "TRUE"),
+    ("PO8", "deciding", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
+    ("PO8", "deciding", "project_id IN ('', :project_id)", "project_id = :project_id"),
 ]
 
 

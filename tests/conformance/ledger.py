@@ -272,7 +272,7 @@ async def le14_estimates_are_told_apart(open_ledger: OpenLedger) -> None:
 
 async def le15_costs_are_summed_up(open_ledger: OpenLedger) -> None:
     ledger = open_ledger()
-    assert await ledger.costs(SERVES_ALL, 0, DAY, 9) == ()
+    assert await ledger.costs(SERVES_ALL, 0, DAY, DAY, 9) == ()
     places = ((0, ONE, "a"), (1, ONE, "a"), (1, ONE, "b"), (1, THIRD, "a"), (2, OTHER, "a"), (3, ONE, "a"))
     given = [await reserved(ledger, scope, purpose, T0 + days * DAY_US) for days, scope, purpose in places]
     assert await ledger.settle(given[1], Amount(300, 7))
@@ -280,13 +280,25 @@ async def le15_costs_are_summed_up(open_ledger: OpenLedger) -> None:
     of_one = ScopeCost(ONE, 3, Amount(320, 12), TEN_CENTS, 1, Amount(20, 5))
     others = [ScopeCost(scope, 1, Amount(), TEN_CENTS, 0, Amount()) for scope in (OTHER, THIRD)]
     # Both ends are among the days.
-    assert await open_ledger().costs(SERVES_ALL, DAY, DAY + 2, 9) == (others[0], of_one, others[1])
-    assert await ledger.costs(SERVES_ALL, DAY, DAY + 2, 2) == (others[0], of_one)
-    assert await ledger.costs(SERVES_ALL, DAY + 2, DAY + 2, 9) == (others[0],)
-    assert await ledger.costs(SERVES_ALL, DAY + 4, DAY + 9, 9) == ()
-    assert await ledger.costs(SHOP, DAY, DAY + 2, 9) == (of_one,)
-    assert await ledger.costs(ACME, DAY, DAY + 2, 9) == (others[0], of_one)
+    assert await open_ledger().costs(SERVES_ALL, DAY, DAY + 2, DAY + 9, 9) == (others[0], of_one, others[1])
+    assert await ledger.costs(SERVES_ALL, DAY, DAY + 2, DAY + 9, 2) == (others[0], of_one)
+    assert await ledger.costs(SERVES_ALL, DAY + 2, DAY + 2, DAY + 9, 9) == (others[0],)
+    assert await ledger.costs(SERVES_ALL, DAY + 4, DAY + 9, DAY, 9) == ()
+    assert await ledger.costs(SHOP, DAY, DAY + 2, DAY + 9, 9) == (of_one,)
+    assert await ledger.costs(ACME, DAY, DAY + 2, DAY + 9, 9) == (others[0], of_one)
+    # What counts today: within the days, after them and before them.
+    for first, last, today in (
+        (DAY, DAY + 2, DAY),
+        (DAY, DAY + 2, DAY + 1),
+        (DAY + 2, DAY + 3, DAY + 1),
+        (DAY, DAY, DAY + 3),
+    ):
+        told = {one.scope: one.today for one in await ledger.costs(SERVES_ALL, first, last, today, 9)}
+        spent = {DAY: TEN_CENTS, DAY + 1: Amount(320, 12), DAY + 3: TEN_CENTS}
+        assert told[ONE] == spent[today], today
+        assert told.get(OTHER, Amount()) == Amount()
+    assert [one.scope for one in await ledger.costs(SERVES_ALL, DAY, DAY, DAY + 1, 9)] == [ONE]
     # A token may be good for a project of each tenant, and for all projects of one.
     overlap = Serves((Served("other", "shop"), Served(None, "shop"), Served("acme")))
-    assert await ledger.costs(overlap, DAY, DAY + 2, 9) == (others[0], of_one, others[1])
-    assert await ledger.costs(overlap, DAY, DAY + 2, 2) == (others[0], of_one)
+    assert await ledger.costs(overlap, DAY, DAY + 2, DAY + 9, 9) == (others[0], of_one, others[1])
+    assert await ledger.costs(overlap, DAY, DAY + 2, DAY + 9, 2) == (others[0], of_one)

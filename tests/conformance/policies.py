@@ -185,3 +185,18 @@ async def po7_retention_of_what_is_served(open_policies: OpenPolicies) -> None:
     await policies.set(OTHER, change(DataPolicy(caps=WHOLE.caps)), T0)
     await policies.set(ONE, change(DataPolicy(), TENANT), T0)
     assert await open_policies().retained(ACME) == {shop: RetentionPeriods(trace_days=5)}
+
+
+async def po8_who_has_a_policy(open_policies: OpenPolicies) -> None:
+    policies = open_policies()
+    assert await policies.deciding(SERVES_ALL) == frozenset()
+    for scope in (ONE, OTHER, THIRD):
+        await policies.set(scope, change(DataPolicy(caps=WHOLE.caps)), T0)
+    await policies.set(ONE, change(days(1), TENANT), T0)
+    shop, blog, acme, other = Served("acme", "shop"), Served("acme", "blog"), Served("acme"), Served("other", "shop")
+    assert await policies.deciding(SERVES_ALL) == {shop, blog, acme, other}
+    assert await policies.deciding(ACME) == {shop, blog, acme}
+    assert await policies.deciding(SHOP) == {shop, acme}
+    assert await policies.deciding(REST) == {acme, blog, other}
+    await policies.set(ONE, change(DataPolicy()), T0)
+    assert await open_policies().deciding(SHOP) == {acme}

@@ -23,6 +23,8 @@ from sidemirror_server.models.adapters.rules.model import RulesModel
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.models.ledger import Amount, Reservation
 from sidemirror_server.operations.usage import usage
+from sidemirror_server.rpc.sidecar import get_server_info
+from sidemirror_server.rpc.sidecar.costs import Costs
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.scope import Scope
@@ -289,6 +291,22 @@ def test_a_token_is_told_of_its_own_costs(asking: Asking) -> None:
     assert asking.rows(INTRUDER, "tenant") == [("acme", 1, 100, None), ("", 1, 100, None)]
     assert asking.rows(INTRUDER, "project") == [("acme/shop", 1, 100, 3.0), ("", 1, 100, None)]
     assert "globex" not in asking.told(ACME, "--by", "project")
+
+
+def test_an_earlier_sidecar_is_not_taken_for_one_that_spent_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does not know `costs_from`. Seen to fail: "nothing", and 0 as the exit code."""
+
+    async def knows_none(*_: Any) -> Costs:
+        return Costs()
+
+    monkeypatch.setattr(get_server_info, "project_costs", knows_none)
+    with sidecar(tmp_path) as server:
+        assert main(["usage", "--by", "all", "--address", server.address]) == 1
+    printed = capsys.readouterr()
+    assert "an earlier version" in printed.err
+    assert "nothing" not in printed.out
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,16 @@ import asyncpg
 import pytest
 
 from sidemirror_server import cli
+from sidemirror_server.models.ledger import Amount
+from sidemirror_server.storage.postgres import ledger
 from sidemirror_server.storage.postgres.database import PostgresDatabase
+from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.migrate import migrate, unbound_roles
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.thinking.store import SessionRecord
 from sidemirror_server.vocabulary.errors import NotPermitted, StoreRefused, StoreUnavailable
 from sidemirror_server.vocabulary.ids import SessionId
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from tests.faults.waiting import until
 from tests.operations.test_doctor_shared import examined
 from tests.postgres.databases import Databases
@@ -124,6 +127,34 @@ async def test_a_sidecar_that_is_there_when_roles_are_bound(databases: Databases
         with pytest.raises(NotPermitted):
             await sessions.get(GLOBEX, ONE)
         assert database.is_available()
+    finally:
+        await database.close()
+
+
+async def test_what_a_tenant_cost_that_is_bound_meanwhile_is_left_out(
+    databases: Databases, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until a new connection reaches it. Seen to fail: all costs were refused (NotPermitted)."""
+    monkeypatch.setattr(ledger, "_PAGE", 1)
+    await bind(databases, name, bound_acme="acme")
+    await migrate(databases.cluster.url("owner", name), ["taker"], 0)
+    taker = await PostgresDatabase.open(databases.cluster.url("taker", name))
+    try:
+        await bind(databases, name, bound_globex="globex")
+        await reserve(databases, name, "bound_acme", ACME)
+        await reserve(databases, name, "bound_acme", Scope("acme", "blog"))
+        await reserve(databases, name, "bound_globex", GLOBEX)
+        found = await PostgresLedger(taker).costs(SERVES_ALL, 0, 1, 0, 9)
+        assert [one.scope for one in found] == [Scope("acme", "blog"), ACME]
+    finally:
+        await taker.close()
+
+
+async def reserve(databases: Databases, name: str, role: str, scope: Scope) -> None:
+    """Spends on the first day, as this role."""
+    database = await PostgresDatabase.open(databases.cluster.url(role, name))
+    try:
+        await PostgresLedger(database).reserve(scope, "reflect", Amount(1, 1), {}, 30.0, 0)
     finally:
         await database.close()
 

@@ -53,6 +53,22 @@ def test_a_second_leap_is_told_beside_the_first(caplog: pytest.LogCaptureFixture
         ("own_clock_leapt", -3600.0, -7200.0),
     ]
     assert told[2][1] == "own_clock_well_again"
+    # What time it would be is known at the first one alone.
+    assert [len(one) for one in told[:2]] == [5, 4]
+
+
+@pytest.mark.parametrize("before_us", [2 * DAY, 10 * HOUR], ids=["slept for days", "set ahead"])
+def test_after_a_step_nobody_knows_what_time_it_would_be(before_us: int, caplog: pytest.LogCaptureFixture) -> None:
+    """Seen to fail: `expected` was ahead by the sleep, or 10 h behind when the clock was put right."""
+    last = told_of(caplog, before_us, 0, -10 * HOUR)[-1]
+    assert last[1:3] == ("own_clock_leapt", -36_000.0)
+    assert len(last) == 4
+
+
+def test_a_clock_that_is_led_back_slowly_is_well_again(caplog: pytest.LogCaptureFixture) -> None:
+    """Also where the machine sleeps meanwhile. Seen to fail: small steps did not count."""
+    told = told_of(caplog, -10 * SECOND, 8 * HOUR, *[SECOND] * 6)
+    assert [one[1] for one in told] == ["own_clock_leapt", "own_clock_well_again"]
 
 
 @pytest.mark.parametrize(

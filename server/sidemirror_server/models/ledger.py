@@ -99,7 +99,8 @@ class Spend(msgspec.Struct, frozen=True):
 class ScopeCost(msgspec.Struct, frozen=True):
     """What one scope spent in a span of days, for all purposes.
 
-    `reserved`: by calls in progress, and by those whose end was never recorded. The rest is as in `Spend`.
+    `reserved`: by calls in progress, and by those whose end was never recorded. `today`: what counts against
+    today's caps. The rest is as in `Spend`.
     """
 
     scope: Scope
@@ -108,6 +109,7 @@ class ScopeCost(msgspec.Struct, frozen=True):
     reserved: Amount
     unanswered: int
     estimated: Amount
+    today: Amount = Amount()
 
 
 def refusal(used: Mapping[Level, Amount], reservation: Reservation, caps: Mapping[Level, Cap]) -> Refusal | None:
@@ -139,10 +141,12 @@ def spend_of(
 def cost_of(
     scope: Scope, calls: int, tokens: int, nano_usd: int, reserved_tokens: int, reserved_nano_usd: int,
     unanswered: int, estimated_tokens: int, estimated_nano_usd: int,
+    today_tokens: int | None, today_nano_usd: int | None,
 ) -> ScopeCost:  # fmt: skip
-    """What a scope spent, from a row of sums."""
+    """What a scope spent, from a row of sums. None of today: nothing was spent."""
     settled, reserved = Amount(tokens, nano_usd), Amount(reserved_tokens, reserved_nano_usd)
-    return ScopeCost(scope, calls, settled, reserved, unanswered, Amount(estimated_tokens, estimated_nano_usd))
+    estimated, today = Amount(estimated_tokens, estimated_nano_usd), Amount(today_tokens or 0, today_nano_usd or 0)
+    return ScopeCost(scope, calls, settled, reserved, unanswered, estimated, today)
 
 
 class Ledger(Protocol):
@@ -169,7 +173,8 @@ class Ledger(Protocol):
     LE14 A call that is settled by an estimate counts like any other, and `spent` tells these calls and their estimates
          apart.
     LE15 `costs` has one entry for each of the scopes `serves` that has spending from `first_day` to `last_day`, both
-         included, in the order of the scopes: at most `limit`, each once, also where entries of `serves` overlap.
+         included, in the order of the scopes: at most `limit`, each once, also where entries of `serves` overlap. It
+         has what counts on the day `today` too, also where that is none of these days.
     """
 
     async def reserve(
@@ -195,7 +200,9 @@ class Ledger(Protocol):
         """The entries from `first_day` until today. Raises StoreUnavailable."""
         ...
 
-    async def costs(self, serves: Serves, first_day: int, last_day: int, limit: int) -> tuple[ScopeCost, ...]:
+    async def costs(
+        self, serves: Serves, first_day: int, last_day: int, today: int, limit: int
+    ) -> tuple[ScopeCost, ...]:
         """What scopes spent in a span of days, across scopes. Raises StoreUnavailable."""
         ...
 

@@ -78,6 +78,7 @@ class Spending:
         self._clock = clock
         self._policies = policies
         self._settling: set[asyncio.Task[None]] = set()
+        self._adding_up = asyncio.Lock()
         self._outage = Outage(_log, "not_settled", "settled_again", clock)
         # The caps of the day whose reaching was logged.
         self._told: set[tuple[int, CapOwner, tuple[str, ...], Purpose]] = set()
@@ -127,15 +128,23 @@ class Spending:
         now_us = self._clock.now_us()
         return await self._ledger.spent(scope, day_of(now_us) - days + 1, now_us)
 
-    async def costs(self, serves: Serves, first_day: int, last_day: int, limit: int) -> tuple[ScopeCost, ...]:
-        """What each of these scopes spent in a span of days, in the order of the scopes: at most `limit`. Raises
-        StoreUnavailable."""
-        return await self._ledger.costs(serves, first_day, last_day, limit)
+    async def costs(
+        self, serves: Serves, first_day: int, last_day: int, limit: int
+    ) -> list[tuple[ScopeCost, dict[Level, Cap]]]:
+        """What each of these scopes spent in a span of days and today, in the order of the scopes: at most `limit`.
+        Each with the tightest caps that hold for it and count every purpose, by their level.
 
-    async def caps_on_all(self, scope: Scope) -> dict[Level, Cap]:
-        """The tightest caps that hold for this scope and count every purpose, by their level. Raises
-        StoreUnavailable."""
-        owned = await self._of(scope, Purpose.MID_TURN_REFLECTION)
+        Raises StoreUnavailable."""
+        # One caller at a time: on a shared store each takes thousands of round trips.
+        async with self._adding_up:
+            today = day_of(self._clock.now_us())
+            costs = await self._ledger.costs(serves, first_day, last_day, today, limit)
+            scopes = [one.scope for one in costs]
+            policies = {} if self._policies is None else await self._policies.of_each(scopes, serves)
+        return [(one, self._on_all(policies.get(one.scope, ScopePolicies()))) for one in costs]
+
+    def _on_all(self, policies: ScopePolicies) -> dict[Level, Cap]:
+        owned = self._caps.of(Purpose.MID_TURN_REFLECTION, policies)
         return {level: cap for level, cap in tightest(owned).items() if level not in OF_ONE_PURPOSE}
 
     async def caps(self, scope: Scope) -> tuple[CapState, ...]:

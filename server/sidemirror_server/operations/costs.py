@@ -48,6 +48,12 @@ def costs(options: argparse.Namespace) -> int:
         if info.spend_unknown:
             print("sidemirror: the store does not answer: what was spent is not known", file=sys.stderr)
             return exit_codes.UNAVAILABLE
+        if not info.HasField("costs_from"):
+            print(
+                "sidemirror: this sidecar is of an earlier version, which cannot say what projects cost: update it",
+                file=sys.stderr,
+            )
+            return exit_codes.FAILED
         own = _within(info.project_costs, options.scope)
         found = added_up(own, options.by)
         total = {**_sum(own), **(_total_caps(info) if options.scope is None else {})}

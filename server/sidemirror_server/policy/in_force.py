@@ -5,12 +5,15 @@ there is no work.
 """
 
 import asyncio
+from collections.abc import Iterable
+
+from msgspec.structs import astuple
 
 from sidemirror_server.policy.record import Advice, RetentionPeriods, ScopePolicies, StoredPolicy
 from sidemirror_server.policy.retention import KeptAlike, kept_alike
 from sidemirror_server.policy.store import Policies, PolicyChange
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
 # How long policies are used after they were read. Chosen here: half of the promised 10 s, so that a slow store does not
 # break the promise.
@@ -45,6 +48,22 @@ class PoliciesInForce:
             reading.add_done_callback(_has_failed)
             self._held[scope] = (now_s, reading)
         return await asyncio.shield(reading)
+
+    async def of_each(self, scopes: Iterable[Scope], serves: Serves) -> dict[Scope, ScopePolicies]:
+        """The policies of many of the scopes served. Only those that there are are read. Raises StoreUnavailable."""
+        deciding = await self._store.deciding(serves)
+        of_tenants: dict[str, ScopePolicies] = {}
+        found: dict[Scope, ScopePolicies] = {}
+        for scope in scopes:
+            tenant_id = scope.tenant_id
+            if Served(*astuple(scope)) in deciding:
+                found[scope] = await self.of(scope)
+                continue
+            if tenant_id not in of_tenants:
+                read = await self.of(scope) if Served(tenant_id) in deciding else ScopePolicies()
+                of_tenants[tenant_id] = ScopePolicies(None, read.tenant)
+            found[scope] = of_tenants[tenant_id]
+        return found
 
     async def advice(self, scope: Scope) -> Advice:
         """The advice that the scope is not given. Raises StoreUnavailable."""

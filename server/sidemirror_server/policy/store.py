@@ -40,6 +40,7 @@ class Policies(Protocol):
          be replaced and removed.
     PO7  `retained` returns the retention of every stored policy that sets one and that concerns a scope served: a
          tenant's under the tenant alone, also where only some of its projects are served.
+    PO8  `deciding` names the tenants and projects that have a policy, as `retained` does.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -48,6 +49,8 @@ class Policies(Protocol):
     async def set(self, scope: Scope, change: PolicyChange, now_us: int) -> StoredPolicy | None: ...
 
     async def retained(self, serves: Serves) -> Mapping[Served, RetentionPeriods]: ...
+
+    async def deciding(self, serves: Serves) -> frozenset[Served]: ...
 
 
 def replaced(

@@ -20,6 +20,7 @@
     ├── ModelFailed          a language model gave no usable answer
     ├── ModelUnavailable     no model gave a usable answer, and the RPC ends in an error
     ├── ModelTooLate         no time was left to ask a model
+    ├── CostsTooLate         what projects cost could not be added up in time
     ├── SpendCapReached      a cap on spending forbids asking a model
     ├── Disabled             a setting turns this off
     └── Draining             the server is shutting down
@@ -170,6 +171,10 @@ class ModelUnavailable(SidemirrorError):
 
 class ModelTooLate(SidemirrorError, TimeoutError):
     """No time was left to ask a model."""
+
+
+class CostsTooLate(SidemirrorError, TimeoutError):
+    """What so many projects cost could not be added up in time."""
 
 
 class SpendCapReached(SidemirrorError):

@@ -27,8 +27,10 @@ class Leaps:
         self._clock = clock
         # The clock minus the monotonic clock, at the last look.
         self._apart_us = self._read()
-        # What the leaps so far come to; 0 while the clock is well.
+        # What the leaps so far come to, less what was made up for since; 0 while the clock is well.
         self._ahead_us = 0
+        # Whether no step of seconds was seen yet: a sleep looks like one, and a clock may be set right by one.
+        self._was_right = True
         self._since_s = 0.0
 
     def look(self) -> None:
@@ -42,12 +44,18 @@ class Leaps:
         if self._ahead_us and abs(ahead_us) < _BACK_US:
             _log.info("own_clock_well_again", extra={"lasted_s": round(self._clock.monotonic_s() - self._since_s, 1)})
             self._ahead_us = 0
+        elif self._ahead_us and abs(step_us) < _BACK_US:
+            # It may be led back slowly.
+            self._ahead_us = ahead_us
         elif not -_BACK_US < step_us < _AHEAD_US:
             self._since_s = self._since_s if self._ahead_us else self._clock.monotonic_s()
             self._ahead_us = ahead_us
-            expected = datetime.datetime.fromtimestamp((self._clock.now_us() - ahead_us) / 1e6, datetime.UTC)
-            told = {"leapt_s": round(step_us / 1e6, 1), "ahead_s": round(ahead_us / 1e6, 1)}
-            _log.warning("own_clock_leapt", extra={**told, "expected": f"{expected:%Y-%m-%dT%H:%M:%SZ}"})
+            told: dict[str, object] = {"leapt_s": round(step_us / 1e6, 1), "ahead_s": round(ahead_us / 1e6, 1)}
+            if self._was_right:
+                expected = datetime.datetime.fromtimestamp((self._clock.now_us() - ahead_us) / 1e6, datetime.UTC)
+                told["expected"] = f"{expected:%Y-%m-%dT%H:%M:%SZ}"
+            _log.warning("own_clock_leapt", extra=told)
+        self._was_right = self._was_right and abs(step_us) < _BACK_US
 
     def _read(self) -> int | None:
         """None if the process stood still meanwhile."""

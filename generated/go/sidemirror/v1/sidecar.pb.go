@@ -409,13 +409,16 @@ type GetServerInfoResponse struct {
 	HiddenCaps []*HiddenCap `protobuf:"bytes,26,rep,name=hidden_caps,json=hiddenCaps,proto3" json:"hidden_caps,omitempty"`
 	// What models cost each project from the day of `costs_from` to that of `costs_to`, by tenant and project: of the
 	// projects that this server serves and the caller's token covers, those in which models were asked in these days, at
-	// most 5,000. Empty unless asked for, and while the store does not answer (`spend_unknown`). Days whose spending was
+	// most 5,000, and as many as fit into the answer. Empty unless asked for, and while the store does not answer (`spend_unknown`). Days whose spending was
 	// removed because it was old are missing.
 	ProjectCosts []*ProjectCost `protobuf:"bytes,27,rep,name=project_costs,json=projectCosts,proto3" json:"project_costs,omitempty"`
-	// Whether there are more than these 5,000 projects.
+	// Whether there are more projects than these.
 	MoreProjectCosts bool `protobuf:"varint,28,opt,name=more_project_costs,json=moreProjectCosts,proto3" json:"more_project_costs,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// When the first day of `project_costs` began. Absent unless asked for, while the store does not answer
+	// (`spend_unknown`), and of a server that does not know `costs_from`.
+	CostsFrom     *timestamppb.Timestamp `protobuf:"bytes,29,opt,name=costs_from,json=costsFrom,proto3" json:"costs_from,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetServerInfoResponse) Reset() {
@@ -628,6 +631,13 @@ func (x *GetServerInfoResponse) GetMoreProjectCosts() bool {
 		return x.MoreProjectCosts
 	}
 	return false
+}
+
+func (x *GetServerInfoResponse) GetCostsFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CostsFrom
+	}
+	return nil
 }
 
 // What models cost one project in a span of UTC days, for all purposes.
@@ -3268,7 +3278,7 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\rwith_findings\x18\x04 \x01(\bR\fwithFindings\x129\n" +
 	"\n" +
 	"costs_from\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tcostsFrom\x125\n" +
-	"\bcosts_to\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\acostsTo\"\xce\v\n" +
+	"\bcosts_to\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\acostsTo\"\x89\f\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1b\n" +
 	"\ttenant_id\x18\x02 \x01(\tR\btenantId\x12\x1d\n" +
@@ -3301,7 +3311,9 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\vhidden_caps\x18\x1a \x03(\v2\x18.sidemirror.v1.HiddenCapR\n" +
 	"hiddenCaps\x12?\n" +
 	"\rproject_costs\x18\x1b \x03(\v2\x1a.sidemirror.v1.ProjectCostR\fprojectCosts\x12,\n" +
-	"\x12more_project_costs\x18\x1c \x01(\bR\x10moreProjectCosts\x1a9\n" +
+	"\x12more_project_costs\x18\x1c \x01(\bR\x10moreProjectCosts\x129\n" +
+	"\n" +
+	"costs_from\x18\x1d \x01(\v2\x1a.google.protobuf.TimestampR\tcostsFrom\x1a9\n" +
 	"\vLimitsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x9e\x05\n" +
@@ -3664,62 +3676,63 @@ var file_sidemirror_v1_sidecar_proto_depIdxs = []int32{
 	17, // 18: sidemirror.v1.GetServerInfoResponse.model_outages:type_name -> sidemirror.v1.ModelOutage
 	7,  // 19: sidemirror.v1.GetServerInfoResponse.hidden_caps:type_name -> sidemirror.v1.HiddenCap
 	6,  // 20: sidemirror.v1.GetServerInfoResponse.project_costs:type_name -> sidemirror.v1.ProjectCost
-	1,  // 21: sidemirror.v1.HiddenCap.owner:type_name -> sidemirror.v1.SpendCapOwner
-	0,  // 22: sidemirror.v1.HiddenCap.level:type_name -> sidemirror.v1.SpendLevel
-	37, // 23: sidemirror.v1.HiddenCap.reset_time:type_name -> google.protobuf.Timestamp
-	37, // 24: sidemirror.v1.Finding.last_time:type_name -> google.protobuf.Timestamp
-	37, // 25: sidemirror.v1.RefusedCaller.first_time:type_name -> google.protobuf.Timestamp
-	37, // 26: sidemirror.v1.RefusedCaller.last_time:type_name -> google.protobuf.Timestamp
-	40, // 27: sidemirror.v1.Traffic.period:type_name -> google.protobuf.Duration
-	11, // 28: sidemirror.v1.Traffic.callers:type_name -> sidemirror.v1.Sender
-	11, // 29: sidemirror.v1.Traffic.sessions:type_name -> sidemirror.v1.Sender
-	11, // 30: sidemirror.v1.Traffic.held_back:type_name -> sidemirror.v1.Sender
-	11, // 31: sidemirror.v1.Traffic.refused:type_name -> sidemirror.v1.Sender
-	40, // 32: sidemirror.v1.Sender.waited:type_name -> google.protobuf.Duration
-	37, // 33: sidemirror.v1.AdviceChange.time:type_name -> google.protobuf.Timestamp
-	2,  // 34: sidemirror.v1.AdviceChange.level:type_name -> sidemirror.v1.PolicyLevel
-	24, // 35: sidemirror.v1.AdviceChange.before:type_name -> sidemirror.v1.AdvicePolicy
-	24, // 36: sidemirror.v1.AdviceChange.after:type_name -> sidemirror.v1.AdvicePolicy
-	40, // 37: sidemirror.v1.StoreInfo.slowest_commit:type_name -> google.protobuf.Duration
-	40, // 38: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
-	37, // 39: sidemirror.v1.ModelInfo.last_answer_time:type_name -> google.protobuf.Timestamp
-	37, // 40: sidemirror.v1.ModelOutage.first_time:type_name -> google.protobuf.Timestamp
-	37, // 41: sidemirror.v1.ModelOutage.last_time:type_name -> google.protobuf.Timestamp
-	37, // 42: sidemirror.v1.ModelOutage.answered_others_time:type_name -> google.protobuf.Timestamp
-	0,  // 43: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
-	37, // 44: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
-	1,  // 45: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
-	22, // 46: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
-	23, // 47: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
-	24, // 48: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
-	3,  // 49: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
-	21, // 50: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
-	37, // 51: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
-	25, // 52: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
-	25, // 53: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
-	21, // 54: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
-	2,  // 55: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
-	21, // 56: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
-	25, // 57: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
-	36, // 58: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
-	37, // 59: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
-	34, // 60: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
-	37, // 61: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
-	4,  // 62: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
-	30, // 63: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
-	32, // 64: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
-	26, // 65: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
-	28, // 66: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
-	5,  // 67: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
-	31, // 68: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
-	33, // 69: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
-	27, // 70: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
-	29, // 71: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
-	67, // [67:72] is the sub-list for method output_type
-	62, // [62:67] is the sub-list for method input_type
-	62, // [62:62] is the sub-list for extension type_name
-	62, // [62:62] is the sub-list for extension extendee
-	0,  // [0:62] is the sub-list for field type_name
+	37, // 21: sidemirror.v1.GetServerInfoResponse.costs_from:type_name -> google.protobuf.Timestamp
+	1,  // 22: sidemirror.v1.HiddenCap.owner:type_name -> sidemirror.v1.SpendCapOwner
+	0,  // 23: sidemirror.v1.HiddenCap.level:type_name -> sidemirror.v1.SpendLevel
+	37, // 24: sidemirror.v1.HiddenCap.reset_time:type_name -> google.protobuf.Timestamp
+	37, // 25: sidemirror.v1.Finding.last_time:type_name -> google.protobuf.Timestamp
+	37, // 26: sidemirror.v1.RefusedCaller.first_time:type_name -> google.protobuf.Timestamp
+	37, // 27: sidemirror.v1.RefusedCaller.last_time:type_name -> google.protobuf.Timestamp
+	40, // 28: sidemirror.v1.Traffic.period:type_name -> google.protobuf.Duration
+	11, // 29: sidemirror.v1.Traffic.callers:type_name -> sidemirror.v1.Sender
+	11, // 30: sidemirror.v1.Traffic.sessions:type_name -> sidemirror.v1.Sender
+	11, // 31: sidemirror.v1.Traffic.held_back:type_name -> sidemirror.v1.Sender
+	11, // 32: sidemirror.v1.Traffic.refused:type_name -> sidemirror.v1.Sender
+	40, // 33: sidemirror.v1.Sender.waited:type_name -> google.protobuf.Duration
+	37, // 34: sidemirror.v1.AdviceChange.time:type_name -> google.protobuf.Timestamp
+	2,  // 35: sidemirror.v1.AdviceChange.level:type_name -> sidemirror.v1.PolicyLevel
+	24, // 36: sidemirror.v1.AdviceChange.before:type_name -> sidemirror.v1.AdvicePolicy
+	24, // 37: sidemirror.v1.AdviceChange.after:type_name -> sidemirror.v1.AdvicePolicy
+	40, // 38: sidemirror.v1.StoreInfo.slowest_commit:type_name -> google.protobuf.Duration
+	40, // 39: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
+	37, // 40: sidemirror.v1.ModelInfo.last_answer_time:type_name -> google.protobuf.Timestamp
+	37, // 41: sidemirror.v1.ModelOutage.first_time:type_name -> google.protobuf.Timestamp
+	37, // 42: sidemirror.v1.ModelOutage.last_time:type_name -> google.protobuf.Timestamp
+	37, // 43: sidemirror.v1.ModelOutage.answered_others_time:type_name -> google.protobuf.Timestamp
+	0,  // 44: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
+	37, // 45: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
+	1,  // 46: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
+	22, // 47: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
+	23, // 48: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
+	24, // 49: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
+	3,  // 50: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
+	21, // 51: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
+	37, // 52: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
+	25, // 53: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
+	25, // 54: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
+	21, // 55: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
+	2,  // 56: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
+	21, // 57: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
+	25, // 58: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
+	36, // 59: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
+	37, // 60: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
+	34, // 61: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
+	37, // 62: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
+	4,  // 63: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
+	30, // 64: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
+	32, // 65: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
+	26, // 66: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
+	28, // 67: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
+	5,  // 68: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
+	31, // 69: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
+	33, // 70: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
+	27, // 71: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
+	29, // 72: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
+	68, // [68:73] is the sub-list for method output_type
+	63, // [63:68] is the sub-list for method input_type
+	63, // [63:63] is the sub-list for extension type_name
+	63, // [63:63] is the sub-list for extension extendee
+	0,  // [0:63] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_sidecar_proto_init() }

@@ -258,7 +258,7 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
   /**
    * What models cost each project from the day of `costs_from` to that of `costs_to`, by tenant and project: of the
    * projects that this server serves and the caller's token covers, those in which models were asked in these days, at
-   * most 5,000. Empty unless asked for, and while the store does not answer (`spend_unknown`). Days whose spending was
+   * most 5,000, and as many as fit into the answer. Empty unless asked for, and while the store does not answer (`spend_unknown`). Days whose spending was
    * removed because it was old are missing.
    *
    * @generated from field: repeated sidemirror.v1.ProjectCost project_costs = 27;
@@ -266,11 +266,19 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
   projectCosts: ProjectCost[];
 
   /**
-   * Whether there are more than these 5,000 projects.
+   * Whether there are more projects than these.
    *
    * @generated from field: bool more_project_costs = 28;
    */
   moreProjectCosts: boolean;
+
+  /**
+   * When the first day of `project_costs` began. Absent unless asked for, while the store does not answer
+   * (`spend_unknown`), and of a server that does not know `costs_from`.
+   *
+   * @generated from field: google.protobuf.Timestamp costs_from = 29;
+   */
+  costsFrom?: Timestamp | undefined;
 };
 
 /**

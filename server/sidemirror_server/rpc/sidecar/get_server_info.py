@@ -16,7 +16,7 @@ from sidemirror_server.models.telemetry import ModelOutage
 from sidemirror_server.rpc.boundary.access import ANY, Token
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.strangers import Strangers
-from sidemirror_server.rpc.sidecar.costs import MOST, project_costs
+from sidemirror_server.rpc.sidecar.costs import Costs, project_costs
 from sidemirror_server.rpc.sidecar.findings import QUARANTINED_TOLD, finding_to_wire, findings_of
 from sidemirror_server.rpc.sidecar.info import EmbeddingFacts, ServerInfo, StoreFacts
 from sidemirror_server.rpc.sidecar.policies import change_to_wire, is_shown
@@ -27,7 +27,7 @@ from sidemirror_server.trace.erasure import JOB_KIND as ERASURE
 from sidemirror_server.turns.advice_changes import AdviceChange, AdviceChanges
 from sidemirror_server.turns.teaching import KIND as LEARN_TURN
 from sidemirror_server.vocabulary.budget import TurnBudget
-from sidemirror_server.vocabulary.errors import StoreUnavailable
+from sidemirror_server.vocabulary.errors import CostsTooLate, StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.store_clock import StoreClock
 from sidemirror_server.vocabulary.traffic import TOLD, Sender, TrafficTold
@@ -65,7 +65,7 @@ async def get_server_info(
     hidden: tuple[CapState, ...] = ()
     refusing: tuple[tuple[Scope, CapState], ...] = ()
     changed: tuple[AdviceChange, ...] = ()
-    costs: list[pb.ProjectCost] = []
+    costs = Costs()
     spend_unknown = False
     quarantined = 0
     try:
@@ -79,6 +79,8 @@ async def get_server_info(
             if request.with_findings:
                 quarantined = len(await search.best(call.scope, _IN_QUARANTINE, QUARANTINED_TOLD))
         costs = await project_costs(spending, info.serves, request, call)
+    except CostsTooLate:
+        raise
     except (StoreUnavailable, TimeoutError):
         spend, caps, hidden, refusing, spend_unknown = (), (), (), (), True
     backlog = {} if spend_unknown else await _backlog(work, call.scope)
@@ -110,8 +112,9 @@ async def get_server_info(
         refusing_caps=[_cap_to_wire(cap, scope, call.clock.now_us()) for scope, cap in refusing],
         hidden_caps=[_hidden_to_wire(cap, call.clock.now_us()) for cap in hidden],
         spend_unknown=spend_unknown,
-        project_costs=costs[:MOST],
-        more_project_costs=len(costs) > MOST,
+        project_costs=costs.shown,
+        more_project_costs=costs.has_more,
+        costs_from=None if costs.first_us is None else timestamp(costs.first_us),
         quarantined_count=quarantined,
         backlog=[pb.Backlog(kind=kind, waiting_count=count) for kind, count in backlog.items() if count],
         advice_is_shadow=info.advice_is_shadow,

@@ -81,12 +81,16 @@ ORDER BY tenant_id, project_id
 LIMIT $3
 
 -- name: cost
--- The sums of a scope over the days from $3 to $4.
-SELECT sum(calls)::bigint, sum(settled_tokens)::bigint, sum(settled_nano_usd)::bigint, sum(reserved_tokens)::bigint,
-       sum(reserved_nano_usd)::bigint, sum(unanswered_calls)::bigint, sum(estimated_tokens)::bigint,
-       sum(estimated_nano_usd)::bigint
-FROM sidemirror.ledger_totals
-WHERE tenant_id = $1 AND project_id = $2 AND day BETWEEN $3 AND $4
+-- The sums of a scope over the days from $3 to $4, and what counts on the day $5.
+SELECT spanned.*, today.*
+FROM (SELECT sum(calls)::bigint, sum(settled_tokens)::bigint, sum(settled_nano_usd)::bigint,
+             sum(reserved_tokens)::bigint, sum(reserved_nano_usd)::bigint, sum(unanswered_calls)::bigint,
+             sum(estimated_tokens)::bigint, sum(estimated_nano_usd)::bigint
+      FROM sidemirror.ledger_totals
+      WHERE tenant_id = $1 AND project_id = $2 AND day BETWEEN $3 AND $4) AS spanned,
+     (SELECT sum(settled_tokens + reserved_tokens)::bigint, sum(settled_nano_usd + reserved_nano_usd)::bigint
+      FROM sidemirror.ledger_totals
+      WHERE tenant_id = $1 AND project_id = $2 AND day = $5) AS today
 
 -- name: old
 -- Across scopes: totals of days before $1, oldest first, at most $2, for one entry of `Serves` ($3, $4; NULL for all).

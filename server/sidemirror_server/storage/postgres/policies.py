@@ -51,6 +51,11 @@ class PostgresPolicies:
             found = [await transaction.fetch(_SQL["retained"], *astuple(entry)) for entry in serves.entries]
         return {Served(row[0], row[1] or None): _retention(row) for rows in found for row in rows}
 
+    async def deciding(self, serves: Serves) -> frozenset[Served]:
+        async with self._database.transaction(None, reads_only=True) as transaction:
+            found = [await transaction.fetch(_SQL["deciding"], *astuple(entry)) for entry in serves.entries]
+        return frozenset(Served(tenant_id, project_id or None) for rows in found for tenant_id, project_id in rows)
+
 
 def _retention(row: Record) -> RetentionPeriods:
     """The retention of an envelope, whose importance is in millionths."""

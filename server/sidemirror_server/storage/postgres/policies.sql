@@ -35,3 +35,9 @@ WHERE tenant_id = $1 AND project_id = $2
 SELECT tenant_id, project_id, spend_days, critique_days, memory_days, memory_importance, memory_count, trace_days
 FROM sidemirror.policy_envelopes
 WHERE retains AND ($1::text IS NULL OR tenant_id = $1) AND ($2::text IS NULL OR project_id IN ('', $2))
+
+-- name: deciding
+-- Across scopes: whose rows concern one entry of `Serves` ($1 and $2, NULL for all).
+SELECT tenant_id, project_id
+FROM sidemirror.policy_envelopes
+WHERE ($1::text IS NULL OR tenant_id = $1) AND ($2::text IS NULL OR project_id IN ('', $2))

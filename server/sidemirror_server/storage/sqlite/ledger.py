@@ -83,8 +83,10 @@ class SqliteLedger:
         rows = self._database.read(lambda connection: connection.execute(_SQL["spent"], wanted).fetchall())
         return tuple(sorted((spend_of(*row) for row in rows), key=lambda spend: (-spend.day, spend.purpose)))
 
-    async def costs(self, serves: Serves, first_day: int, last_day: int, limit: int) -> tuple[ScopeCost, ...]:
-        span = {"first_day": first_day, "last_day": last_day, "limit": limit}
+    async def costs(
+        self, serves: Serves, first_day: int, last_day: int, today: int, limit: int
+    ) -> tuple[ScopeCost, ...]:
+        span = {"first_day": first_day, "last_day": last_day, "today": today, "limit": limit}
         wanted = [{**span, "tenant_id": entry.tenant_id, "project_id": entry.project_id} for entry in serves.entries]
         rows = await self._database.search(
             lambda connection: [row for one in wanted for row in connection.execute(_SQL["costs"], one).fetchall()]

@@ -52,15 +52,19 @@ FROM ledger_totals AS totals
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND day >= :first_day AND purpose > ''
 
 -- name: costs
--- Across scopes: the sums of each scope over a span of days, in the order of the scopes, for one entry of `Serves`.
-SELECT tenant_id, project_id, sum(calls), sum(settled_tokens), sum(settled_nano_usd), sum(reserved_tokens),
-       sum(reserved_nano_usd), sum(unanswered_calls), sum(estimated_tokens), sum(estimated_nano_usd)
-FROM ledger_totals
-WHERE project_id > '' AND purpose > '' AND day BETWEEN :first_day AND :last_day
-      AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)
-GROUP BY tenant_id, project_id
-ORDER BY tenant_id, project_id
-LIMIT :limit
+-- Across scopes: the sums of each scope over a span of days, in the order of the scopes, for one entry of `Serves`; and
+-- what counts today.
+SELECT spanned.*, today.settled_tokens + today.reserved_tokens, today.settled_nano_usd + today.reserved_nano_usd
+FROM (SELECT tenant_id, project_id, sum(calls), sum(settled_tokens), sum(settled_nano_usd), sum(reserved_tokens),
+             sum(reserved_nano_usd), sum(unanswered_calls), sum(estimated_tokens), sum(estimated_nano_usd)
+      FROM ledger_totals
+      WHERE project_id > '' AND purpose > '' AND day BETWEEN :first_day AND :last_day
+            AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)
+      GROUP BY tenant_id, project_id
+      ORDER BY tenant_id, project_id
+      LIMIT :limit) AS spanned
+LEFT JOIN ledger_totals AS today
+     ON (today.tenant_id, today.project_id, today.day, today.purpose) = (spanned.tenant_id, spanned.project_id, :today, '')
 
 -- name: forget
 -- Across scopes: removes totals from before a day, oldest first.

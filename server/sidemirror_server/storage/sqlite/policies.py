@@ -60,3 +60,10 @@ class SqlitePolicies:
             }
 
         return self._database.read(look_up)
+
+    async def deciding(self, serves: Serves) -> frozenset[Served]:
+        def look_up(connection: sqlite3.Connection) -> frozenset[Served]:
+            found = [connection.execute(_SQL["deciding"], asdict(entry)).fetchall() for entry in serves.entries]
+            return frozenset(Served(tenant_id, project_id or None) for rows in found for tenant_id, project_id in rows)
+
+        return self._database.read(look_up)

@@ -35,3 +35,9 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id
 SELECT tenant_id, project_id, version, body
 FROM policies INDEXED BY policies_retained
 WHERE retains AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id IN ('', :project_id))
+
+-- name: deciding
+-- Across scopes: whose rows concern one entry of `Serves`.
+SELECT tenant_id, project_id
+FROM policies
+WHERE (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id IN ('', :project_id))
