@@ -23,7 +23,7 @@ import { usePlace } from "./place.js";
 import { Lift } from "./plots.js";
 import { Receipts } from "./receipts.js";
 import { offBy, restsOn, useTurnedOff } from "./turned_off.js";
-import { counted, episodesOf, headline, isCorrection, percent, reviewCommand, seen, timesLearned, word } from "./words.js";
+import { counted, headline, isCorrection, percent, reviewCommand, seen, timesLearned, word } from "./words.js";
 
 /** A memory by its id, or a goal's reflection: receipts name both as lessons. */
 export function Lesson(props: { id: string }) {
@@ -101,7 +101,6 @@ function Known(props: { memory: Memory }) {
           ],
           ["Importance", memory.importance.toFixed(2)],
           ["Learned", timesLearned(memory)],
-          ["from", episodesOf(memory)],
           ["First", <Time at={memory.createTime} />],
           ["Changed", <Time at={memory.updateTime} />],
           ["Error", word(ErrorCategorySchema, memory.errorCategory)],

@@ -47,17 +47,14 @@ export function counted(count: number | bigint, noun: string): string {
 // So many episodes a lesson records.
 const MOST_EPISODES = 16;
 
-/** How often a lesson was learned. One episode that is told again counts once more among the times. */
-export function timesLearned(memory: Memory): string {
-  const times = counted(memory.strength, "time");
-  return memory.strength > Math.max(1, memory.episodeCount) ? `${times}, each repetition counted` : times;
-}
-
-/** How many episodes taught a lesson. */
-export function episodesOf(memory: Memory): string {
-  const { episodeCount } = memory;
-  if (episodeCount <= 1) return episodeCount === 1 ? "1 episode" : "";
-  return `${counted(episodeCount, "different episode")}${episodeCount === MOST_EPISODES ? " or more" : ""}`;
+/** How often a lesson was learned, and of how many episodes: one that is told again counts once more among the times
+ * only. The same words as in `operations/lesson_sources.py`. */
+export function timesLearned({ strength, episodeCount }: Memory): string {
+  const repeated = strength > Math.max(1, episodeCount) ? ", each repetition counted" : "";
+  const times = `${counted(strength, "time")}${repeated}`;
+  if (episodeCount === 0) return times;
+  const of = episodeCount === 1 ? "1 episode" : counted(episodeCount, "different episode");
+  return `${times}, from ${of}${episodeCount === MOST_EPISODES ? " or more" : ""}`;
 }
 
 /** What was done after a failure, in words. */

@@ -23,7 +23,7 @@ from sidemirror_server.memory.trials.trials import Trial
 from sidemirror_server.thinking.store import SessionRecord
 from sidemirror_server.trace.erasure import ENDED_KEPT_US, Tombstone, digest_of
 from sidemirror_server.trace.log import TurnStanding
-from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKind
+from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKind, ShownIn, lessons_in
 from sidemirror_server.trace.requests import KEPT_FOR_US as REQUESTS_KEPT_FOR_US
 from sidemirror_server.trace.requests import Answered
 from sidemirror_server.trace.sources import SourceKind, key, keys, parsed, request_key
@@ -535,12 +535,21 @@ async def er19_what_left_the_lesson_out_does_not_name_it(open_ports: OpenPorts) 
     none = Receipt("none", ReceiptKind.MEMORY, T0, turn_id="t5", silence="none_fits")
     none = replace(none, omitted=tuple(Omitted(one, "too old") for one in ("m1", "m2", "m1")))
     held = Receipt("held", ReceiptKind.MEMORY, T0, held_back=("m2", "m1"))
-    for receipt in (none, held):
+    # A goal's reflection is left out like a memory. What is silent at a failing call is a recovery, and no record.
+    payload = report_body(GoalReport("g", "anna's goal", GoalState.FAILED))
+    await ports.work.put(ONE, NewJob(JobId("j"), "goal_report", payload, sources=(ANNA,)), T0)
+    goal = Receipt("goal", ReceiptKind.MEMORY, T0, omitted=(Omitted(reflection_id_of(ONE, "j"), "no room"),))
+    silent = Receipt("silent", ReceiptKind.MEMORY, T0, held_back=("r" * 32,), place=ShownIn.ADVICE)
+    assert lessons_in(silent) == {}
+    for receipt in (none, held, goal, silent):
         await ports.receipts.issue(ONE, receipt)
-    assert await erase(ports, turn(1)) == {"memories": 1, "turns_rewritten": 1}
+    counts = await erase(ports, turn(1), ANNA)
+    assert counts == {"memories": 1, "turns_rewritten": 1, "goal_reports": 1}
     assert await ports.receipts.get(ONE, "none") == replace(none, omitted=(Omitted("m2", "too old"),))
     assert await ports.receipts.get(ONE, "held") == replace(held, held_back=("m2",))
     assert await ports.receipts.find(ONE, None, 9, lesson_id="m1") == ()
+    assert await ports.receipts.get(ONE, "goal") == replace(goal, omitted=())
+    assert await ports.receipts.get(ONE, "silent") == silent
     first, _ = await ports.log.read(ONE, TurnId("t5"), 0, 9, EVERYTHING)
     assert msgspec.json.decode(first.body)["what"]["context"]["omitted"] == both[1:]
     for names in ({"omitted": none.omitted}, {"held_back": held.held_back}):

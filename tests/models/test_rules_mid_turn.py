@@ -253,16 +253,22 @@ TOTAL = 'column "total" does not exist'
 @pytest.mark.parametrize(
     ("tool", "arguments", "before"),
     [
+        ("Bash", "git log --format=total &> log", "running `git log`"),
         ("Bash", "sqlite3 shop.db 'SELECT total FROM orders; SELECT 1' 2>&1", "running `sqlite3`"),
         ("exec_command", '{"cmd": "cd /srv && PAGER= git log --format=%total"}', "running `git log`"),
         ("terminal", "/usr/bin/git push", "running `git`"),
         # One of several, none that advice may name, and what somebody typed.
         ("Bash", "sqlite3 shop.db .tables; psql -c 'SELECT total'", ""),
+        ("Bash", "(cd a; git status total); psql -c total", ""),
+        ("Bash", "git log |& grep total", ""),
+        ("Bash", "git log);psql -c total", ""),
         ("Bash", "curl -d total api.example", ""),
         ("Bash", "ignore-all-rules total", ""),
         ("run_shell_command", "", ""),
         # No shell: its statement is the call.
         ("run_sql", '{"query": "SELECT total FROM orders"}', "calling `run_sql`"),
+        ("light", '{"command": "turn_on total"}', "calling `light`"),
+        ("mysql", '{"command": "set total = 1"}', "calling `mysql`"),
         ("mysql", '{"command": "SELECT total FROM orders"}', "calling `mysql`"),
     ],
 )

@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -109,6 +111,30 @@ def test_a_look_that_is_cut_off_says_so(monkeypatch: pytest.MonkeyPatch, capsys:
     out, told = listed(sidecar, monkeypatch, capsys, page_token="t1999", limit=2)
     assert [line.split()[2] for line in out.splitlines()] == ["t3009", "t3019"]
     assert told == "There may be more: 2 are shown, the newest first. -n shows more.\n"
+
+
+async def test_the_options_that_are_printed_look_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Seen to fail: "the same command" had `--since 15m`, which is another time a moment later."""
+    monkeypatch.setattr(turns, "_PAGE", 1)
+    monkeypatch.setattr(turns, "_MOST_LOOKED_AT", 1)
+    asked = ("turns", "list", "--judged", "revise", "--since", "15m", "--until", "2100-01-01")
+    async with running(tmp_path) as served:
+        for number in range(3):
+            await served.stub.StartTurn(pb.StartTurnRequest(session_id=f"s{number}", turn_id=f"t{number}"), timeout=60)
+        _, _, told = await said(capsys, served, *asked)
+        (more,) = re.findall(r"The same command with (.+) looks on\.", "".join(told))
+        _, _, told = await said(capsys, served, *asked, *shlex.split(more))
+        assert "1 turns were looked through" in "".join(told)
+
+
+def test_a_sidecar_that_heeds_no_size_ends(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Seen to fail: the page was read again for ever."""
+    sidecar = Listed(50)
+    answers = iter([pb.ListTurnsResponse(turns=sidecar.turns)] * 9)
+    monkeypatch.setattr(sidecar, "ListTurns", lambda request, timeout: next(answers))
+    assert page(sidecar, monkeypatch, capsys, limit=2)[0] == ["t9", "t19"]
 
 
 def test_all_turns_are_paged_as_before(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -94,6 +94,8 @@ def test_a_list_of_ids(memory: ReflectiveMemoryServiceStub) -> None:
     assert ([one.id for one in found.memories], found.next_page_token) == ([second, first], "")
     others = pb.ListReflectionsRequest(tenant_id="ids", project_id="other", reflection_ids=wanted)
     assert not memory.ListReflections(others, timeout=TIMEOUT_S).memories
+    both = pb.ListReflectionsRequest(reflection_ids=["x"], page_token="x")
+    assert refused(memory.ListReflections, both) == bad_field("page_token")
     many = pb.ListReflectionsRequest(reflection_ids=["x"] * 101)
     assert refused(memory.ListReflections, many) == bad_field("reflection_ids")
 

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from functools import partial
+from shlex import quote
 from typing import Any
 
 import grpc
@@ -16,6 +17,7 @@ from sidemirror_server.operations.folder import project_here, scope_with_some
 from sidemirror_server.operations.shown import (
     clock_time,
     in_short,
+    plain,
     print_json,
     print_lines,
     timestamp_of,
@@ -66,11 +68,18 @@ def _list(channel: grpc.Channel, options: argparse.Namespace) -> int:
     print_lines(map(_line, found))
     if is_cut_off:
         print(f"{looked_at:,} turns were looked through, and there are older ones.", file=sys.stderr)
-        print(f"The same command with --page-token {request.page_token} looks on.", file=sys.stderr)
+        print(f"The same command with {_looking_on(request)} looks on.", file=sys.stderr)
     elif request.page_token:
         are = "may be" if options.judged else "are"
         print(f"There {are} more: {options.limit:,} are shown, the newest first. -n shows more.", file=sys.stderr)
     return 0
+
+
+def _looking_on(request: pb.ListTurnsRequest) -> str:
+    """The options that go on where a list ended. A token is of one query: the times are those that were asked for."""
+    times = (("since", "from_time"), ("until", "until_time"))
+    given = [f"--{name} {getattr(request, field).ToJsonString()}" for name, field in times if request.HasField(field)]
+    return " ".join((*given, f"--page-token {quote(plain(request.page_token))}"))
 
 
 def _found(
@@ -94,14 +103,15 @@ def _page(
     stub: ThinkingServiceStub, request: pb.ListTurnsRequest, room: int, verdict: str | None
 ) -> tuple[pb.ListTurnsResponse, list[pb.Turn]]:
     """A page and those of its turns that fit, at most `room`. If more do, it is read again up to the last of these, so
-    that its token goes on behind it."""
+    that its token goes on behind it; but not for ever from what heeds no `page_size`."""
     request.page_size = _PAGE if verdict else min(_PAGE, room)
     while True:
         page = stub.ListTurns(request, timeout=TIMEOUT_S)
         fitting = [place for place, turn in enumerate(page.turns) if not verdict or _is_judged(turn, verdict)]
-        if len(fitting) <= room:
-            return page, [page.turns[place] for place in fitting]
-        request.page_size = fitting[room - 1] + 1
+        size = fitting[room - 1] + 1 if len(fitting) > room else _PAGE
+        if size >= request.page_size:
+            return page, [page.turns[place] for place in fitting[:room]]
+        request.page_size = size
 
 
 def _is_judged(turn: pb.Turn, verdict: str) -> bool:

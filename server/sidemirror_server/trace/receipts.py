@@ -166,6 +166,8 @@ NO_FITS: Mapping[str, Fit] = {}
 LESSON_ERASED = "a lesson of the block was erased meanwhile: ask again"
 # Where a block is shown that an agent asks for by a call of its own: no entry of a turn has it.
 RECALLED_IN = frozenset((ShownIn.MEMORY_CONTEXT, ShownIn.GOAL_CONTEXT, ShownIn.RECOVERIES))
+# Of these only recoveries are held back.
+HOLDS_RECOVERIES = frozenset((ShownIn.ADVICE, ShownIn.RECOVERIES))
 # The kinds of items that are a goal's reflection and a recovery; the others are memories. Stored; never changed.
 GOAL_ITEM = "goal_reflection"
 RECOVERY_ITEM = "recovery"
@@ -187,11 +189,13 @@ def item_key(item: ReceiptItem | BlockItem) -> str:
 
 def lessons_in(receipt: Receipt) -> Mapping[str, str]:
     """The ids of the lessons that a receipt names, by their keys: those it shows, and those that were held back or left
-    out, which are memories. A recovery that is shown is none: it is counts of many observations, and no record."""
+    out. Of these no kind is kept: each has the keys of both. A recovery is none: it is counts of many observations, and
+    no record."""
     shown = {item_key(item): item.id for item in receipt.items if item.kind != RECOVERY_ITEM}
-    others = (*receipt.held_back, *(left.id for left in receipt.omitted))
+    held = () if receipt.place in HOLDS_RECOVERIES else receipt.held_back
     of_items = {item.id for item in receipt.items}
-    return shown | {key(SourceKind.MEMORY, one): one for one in others if one and one not in of_items}
+    others = {one for one in (*held, *(left.id for left in receipt.omitted)) if one and one not in of_items}
+    return shown | {key(kind, one): one for kind in (SourceKind.MEMORY, SourceKind.GOAL_REFLECTION) for one in others}
 
 
 def without_erased(receipt: Receipt, gone: Collection[str]) -> Receipt:

@@ -46,16 +46,21 @@ _FIELDS = ("command", "cmd")
 # In code points. Chosen here: of a longer text it is not clear which of its programs failed.
 _LONGEST = 2_000
 _BETWEEN = frozenset((";", "&&", "||", "|", "&"))
+# Signs by which no other command runs.
+_REDIRECTIONS = frozenset(("<", ">", ">>", ">&", "&>", "&>>", "<&", ">|", "<>", "<<<"))
+# What a shell takes for a sign of its own.
+_SIGNS = frozenset("();<>|&")
 # What makes one command run others.
 _NESTED = re.compile(r"\n|`|\$\(|<\(")
 
 
 def runs_commands(tool: str, arguments: str) -> bool:
-    """Whether a call of this tool with these arguments runs a command of a shell."""
+    """Whether a call of this tool with these arguments runs a command of a shell. A tool whose name does not say so may
+    have a field of this name for something else (`{"command": "turn_on"}`): the first word must be a program."""
     if not _SHELL_WORDS.isdisjoint(words_of(tool)):
         return True
-    first = _command_in(arguments, "").split(maxsplit=1)
-    return bool(first) and first[0].lower() not in STATEMENT_VERBS
+    first = next(iter(_command_in(arguments, "").split(maxsplit=1)), "")
+    return first in PROGRAMS and first not in STATEMENT_VERBS
 
 
 def program_in(arguments: str) -> str:
@@ -69,6 +74,8 @@ def program_in(arguments: str) -> str:
     try:
         words = list(lexer)
     except ValueError:
+        return ""
+    if any(word and _SIGNS.issuperset(word) and word not in _BETWEEN | _REDIRECTIONS for word in words):
         return ""
     commands = [command for command in _commands(words) if command and command[0] != "cd"]
     return _named(*commands[0][:2]) if len(commands) == 1 else ""

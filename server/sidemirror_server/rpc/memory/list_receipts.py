@@ -11,6 +11,7 @@ from sidemirror_server.rpc.wire.common import OUTCOMES, TURN_STATES, numbers_of,
 from sidemirror_server.rpc.wire.silences import SILENCES
 from sidemirror_server.trace.log import TurnHead, TurnLog
 from sidemirror_server.trace.receipts import (
+    HOLDS_RECOVERIES,
     RECALLED_IN,
     RECOVERY_ITEM,
     FitBy,
@@ -28,8 +29,6 @@ _KNOWN = (place for place in ShownIn if place is not ShownIn.UNKNOWN)
 _PLACES: Mapping[ShownIn, pb.ReceiptPlace] = numbers_of(_KNOWN, pb.ReceiptPlace)
 # By their stored values: a later version may have stored others.
 _FITS = {fit.value: number for fit, number in numbers_of(FitBy, pb.LessonFit).items()}
-# Of these only recoveries are held back.
-_OF_RECOVERIES = (ShownIn.ADVICE, ShownIn.RECOVERIES)
 _NOT_KNOWN, _DRAW, _SHADOW = pb.HELD_BACK_REASON_UNSPECIFIED, pb.HELD_BACK_REASON_DRAW, pb.HELD_BACK_REASON_SHADOW
 
 
@@ -72,7 +71,7 @@ def _receipt_to_wire(receipt: Receipt, results: Sequence[TrialResult], head: Tur
     otherwise = (_SHADOW if is_kept else _DRAW) if in_turn else _NOT_KNOWN
     kept = _SHADOW if is_kept else None
     items = [_shown_to_wire(item, known.get(item.id), held_back=kept) for item in receipt.items]
-    kind = RECOVERY_ITEM if receipt.place in _OF_RECOVERIES else ""
+    kind = RECOVERY_ITEM if receipt.place in HOLDS_RECOVERIES else ""
     for lesson_id in receipt.held_back:
         result = known.get(lesson_id)
         version = 0 if result is None else result.trial.version

@@ -5,6 +5,7 @@ from sidemirror_server.memory.store import Memories, MemoryKey
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import fitting, place_in, size_of, token_for
 from sidemirror_server.rpc.memory.memories import KIND_NAMES, STATE_NAMES, memory_to_wire
+from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.text import enter
 
 
@@ -12,6 +13,8 @@ async def list_reflections(
     store: Memories, request: pb.ListReflectionsRequest, call: Call
 ) -> pb.ListReflectionsResponse:
     if request.reflection_ids:
+        if request.page_token:
+            raise BadInput([("page_token", "only without reflection_ids")])
         return await _of_ids(store, request, call)
     size = size_of(request.page_size, 50)
     query = (call.scope, "memories", request.kind, request.state)
