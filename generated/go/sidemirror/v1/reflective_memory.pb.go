@@ -2215,8 +2215,8 @@ type ListReflectionsRequest struct {
 	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
 	PageToken string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Instead of all memories those with these ids, in this order; an id that no memory has is left out, and so is what has
-	// no room on a page. The kind, the state and the fields of the page are then ignored. At most 100. Each has at most 128
-	// characters.
+	// no room on a page. The kind, the state and the size of the page are then ignored; a page_token is refused. At most 100.
+	// Each has at most 128 characters.
 	ReflectionIds []string `protobuf:"bytes,7,rep,name=reflection_ids,json=reflectionIds,proto3" json:"reflection_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

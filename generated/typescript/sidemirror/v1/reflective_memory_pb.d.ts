@@ -891,8 +891,8 @@ export declare type ListReflectionsRequest = Message<"sidemirror.v1.ListReflecti
 
   /**
    * Instead of all memories those with these ids, in this order; an id that no memory has is left out, and so is what has
-   * no room on a page. The kind, the state and the fields of the page are then ignored. At most 100. Each has at most 128
-   * characters.
+   * no room on a page. The kind, the state and the size of the page are then ignored; a page_token is refused. At most 100.
+   * Each has at most 128 characters.
    *
    * @generated from field: repeated string reflection_ids = 7;
    */
