@@ -46,7 +46,6 @@ BROKEN = [
     ("OB12", "old_imported", "heard_us < $1", "heard_us <= $1"),
     ("OB12", "old_imported", "OR tenant_id = $3", "OR TRUE"),
     ("OB12", "old_imported", "AND NOT EXISTS", "OR EXISTS"),
-    ("OB13", "subjects", "AND source LIKE 'subject:%'", ""),
     ("OB13", "subjects", "ORDER BY source", "ORDER BY source DESC"),
     ("OB14", "note_imported", "$4)", "0 * $4::bigint)"),
 ]  # fmt: skip

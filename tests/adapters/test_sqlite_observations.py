@@ -50,10 +50,10 @@ BROKEN = [
     ("OB12", "old_imported", "heard_us < :before_us", "heard_us <= :before_us"),
     ("OB12", "old_imported", "OR tenant_id = :tenant_id", "OR TRUE"),
     ("OB12", "old_imported", "AND NOT EXISTS", "OR EXISTS"),
-    ("OB13", "subjects", "AND source LIKE 'subject:%'", ""),
     ("OB13", "subjects", "ORDER BY record, source", "ORDER BY record, source DESC"),
     ("OB13", "subjects", OF_SCOPE, ANYBODY),
     ("OB14", "note_imported", ":heard_us)", "0 * :heard_us)"),
+    ("OB11", "put_imported", "'', ''", ":turn_id, :last_turn_id"),
 ]
 # (clause that must notice, what the schema is like instead)
 BROKEN_SCHEMAS = [

@@ -257,6 +257,8 @@ TOTAL = 'column "total" does not exist'
         ("Bash", "sqlite3 shop.db 'SELECT total FROM orders; SELECT 1' 2>&1", "running `sqlite3`"),
         ("exec_command", '{"cmd": "cd /srv && PAGER= git log --format=%total"}', "running `git log`"),
         ("terminal", "/usr/bin/git push", "running `git`"),
+        ("exec_command", '{"cmd": "/usr/bin/git log --format=%total"}', "running `git log`"),
+        ("exec_command", '{"cmd": "PAGER= git log --format=%total"}', "running `git log`"),
         # One of several, none that advice may name, and what somebody typed.
         ("Bash", "sqlite3 shop.db .tables; psql -c 'SELECT total'", ""),
         ("Bash", "(cd a; git status total); psql -c total", ""),

@@ -9,20 +9,21 @@ from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.erasures import PostgresErasures
 from sidemirror_server.storage.postgres.observations import PostgresObservations
 from sidemirror_server.storage.sql import ids_of
+from sidemirror_server.vocabulary.errors import WrongState
 from sidemirror_server.vocabulary.scope import SERVES_ALL
 from tests.conformance.observations import ANNA, LATER, ONE, SIGNATURE, observation
 from tests.postgres.databases import Databases
 
-OF_TURN = "FROM sidemirror.observations WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $3"
+OF_ID = "FROM sidemirror.observations WHERE tenant_id = $1 AND project_id = $2 AND observation_id = $3"
 
 
-async def waiting(database: PostgresDatabase, count: int = 1) -> None:
-    """Until so many transactions wait for a lock."""
+async def waiting(database: PostgresDatabase) -> None:
+    """Until a transaction waits for a lock."""
     asked = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     async with asyncio.timeout(20):
         while True:
             async with database.transaction(None) as transaction:
-                if (await transaction.fetch(asked))[0][0] >= count:
+                if (await transaction.fetch(asked))[0][0]:
                     return
 
 
@@ -39,7 +40,7 @@ async def test_an_import_and_an_erasure_wait_for_each_other(databases: Databases
                 putting = asyncio.create_task(store.put(ONE, gone, (ANNA,)))
                 await waiting(other)
                 await erasures.begin(ONE, "e", (ANNA,), LATER)
-            with pytest.raises(Exception, match="erased"):
+            with pytest.raises(WrongState, match="erased"):
                 await putting
             assert await store.of_signature(ONE, SIGNATURE) == ()
         finally:
@@ -54,14 +55,15 @@ async def test_retention_waits_for_nobody_who_removes_the_same(databases: Databa
         one, other = await PostgresDatabase.open(url), await PostgresDatabase.open(url)
         try:
             store = PostgresObservations(one)
+            gone = observation(ONE, "a", 0).observation_id
             for number, turn in enumerate(("a", "b")):
                 await store.put(ONE, observation(ONE, turn, number), (ANNA,))
             async with other.transaction(ONE) as erasing:
                 # As a removal does before its trigger comes to the list of what was imported.
-                await erasing.fetch(f"SELECT 1 {OF_TURN} FOR UPDATE", *ids_of(ONE), "a")
+                await erasing.fetch(f"SELECT 1 {OF_ID} FOR UPDATE", *ids_of(ONE), gone)
                 async with asyncio.timeout(5):
                     assert await store.forget(SERVES_ALL, LATER, 10) == 1
-                assert await erasing.change(f"DELETE {OF_TURN}", *ids_of(ONE), "a") == 1
+                assert await erasing.change(f"DELETE {OF_ID}", *ids_of(ONE), gone) == 1
             assert await store.of_signature(ONE, SIGNATURE) == ()
             assert await store.subjects(ONE, [key_of(observation(ONE, turn, n)) for n, turn in enumerate("ab")]) == {}
         finally:

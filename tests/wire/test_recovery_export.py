@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror.v1 import sidecar_pb2
+from sidemirror.v1 import sidecar_pb2, thinking_pb2
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror_server.memory.recoveries import moves
@@ -103,6 +103,18 @@ async def lines(tmp_path: Path) -> list[str]:
     async with running(tmp_path / "elsewhere") as served:
         await live_through(served.address, UNTOLD)
         return [line for line in await exported(served.address) if "observation" in json.loads(line)]
+
+
+async def test_a_turn_with_the_id_of_a_foreign_one_gives_it_no_subject(lines: list[str], tmp_path: Path) -> None:
+    """Seen to fail when the subjects of an imported observation were those of its turns as well."""
+    turn_id = json.loads(lines[0])["observation"]["where"]["turn_id"]
+    async with running(tmp_path / "other") as served:
+        await imported(served.address, lines)
+        async with connected(served.address) as stub:
+            await stub.CreateSession(thinking_pb2.CreateSessionRequest(session_id="bert's", subject_ids=["bert"]))
+            await stub.StartTurn(thinking_pb2.StartTurnRequest(turn_id=turn_id, session_id="bert's"))
+            await stub.FinishTurn(thinking_pb2.FinishTurnRequest(turn_id=turn_id))
+        assert [line for line in await exported(served.address) if "observation" in json.loads(line)] == lines
 
 
 def changed(line: str, **fields: Any) -> str:

@@ -227,6 +227,13 @@ async def test_who_waits_for_its_share_to_be_read_from_counts_as_waiting() -> No
     assert 0.1 < waited_s < 5
 
 
+async def test_without_a_rate_no_stream_waits_for_another() -> None:
+    """Seen to fail when the agent's number of streams alone makes them wait."""
+    share = Shares(AgentLimits(agent_streams=8), SystemClock(), traffic()).of(TOKEN)
+    assert share is not None
+    await asyncio.wait_for(asyncio.gather(*[share.read_alone("S/M") for _ in range(100)]), 0.5)
+
+
 async def test_what_waits_in_memory_keeps_a_large_message_from_being_read() -> None:
     """Also where it came while the stream waited to be read from. Seen to fail when room is looked for before."""
     limits = AgentLimits(agent_bytes_per_second=1_000_000, agent_waiting_bytes=600_000)

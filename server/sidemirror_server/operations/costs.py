@@ -17,7 +17,7 @@ from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
 from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.shown import plain
-from sidemirror_server.operations.target import asked
+from sidemirror_server.operations.target import asked, is_answer
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.scope import Served
 
@@ -44,7 +44,14 @@ def costs(options: argparse.Namespace) -> int:
     request = pb.GetServerInfoRequest(**named, costs_from=_midnight(first), costs_to=_midnight(last))
 
     def ask(channel: grpc.Channel) -> int:
-        info = pb_grpc.SidecarServiceStub(channel).GetServerInfo(request, timeout=_TIMEOUT_S)
+        try:
+            info = pb_grpc.SidecarServiceStub(channel).GetServerInfo(request, timeout=_TIMEOUT_S)
+        except grpc.RpcError as error:
+            if not (error.code() is grpc.StatusCode.DEADLINE_EXCEEDED and is_answer(error)):
+                raise
+            # The store answers, and would take as long again.
+            print(f"sidemirror: {plain(error.details() or '')} A token of one tenant asks for less.", file=sys.stderr)
+            return exit_codes.FAILED
         if info.spend_unknown:
             print("sidemirror: the store does not answer: what was spent is not known", file=sys.stderr)
             return exit_codes.UNAVAILABLE

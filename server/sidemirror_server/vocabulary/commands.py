@@ -39,6 +39,8 @@ STATEMENT_VERBS = frozenset(_STATEMENT_WORDS.split())
 # alone.
 _AFTER_GIT = "add am blame branch checkout cherry-pick diff log merge mv rebase restore revert show switch"
 _OF_GIT = frozenset(_AFTER_GIT.split())
+# Programs whose names are words of prose too.
+ENGLISH = frozenset(("cat", "file", "find", "head", "man", "stat", "tail", "tree", "type", "which"))
 # Words of a tool's name that say that it is a shell.
 _SHELL_WORDS = frozenset(("bash", "sh", "zsh", "shell", "powershell", "terminal"))
 # Fields of JSON arguments that hold a command.
@@ -59,8 +61,10 @@ def runs_commands(tool: str, arguments: str) -> bool:
     have a field of this name for something else (`{"command": "turn_on"}`): the first word must be a program."""
     if not _SHELL_WORDS.isdisjoint(words_of(tool)):
         return True
-    first = next(iter(_command_in(arguments, "").split(maxsplit=1)), "")
-    return first in PROGRAMS and first not in STATEMENT_VERBS
+    words = [word for word in _command_in(arguments, "").split() if not ASSIGNMENT.match(word)]
+    program = words[0].rsplit("/", 1)[-1] if words else ""
+    is_word = program in STATEMENT_VERBS or (len(words) == 1 and program in ENGLISH)
+    return program in PROGRAMS and not is_word
 
 
 def program_in(arguments: str) -> str:

@@ -100,7 +100,8 @@ type ReflectiveMemoryServiceClient interface {
 	// age. The log is permanent.
 	ListPrunings(ctx context.Context, in *ListPruningsRequest, opts ...grpc.CallOption) (*ListPruningsResponse, error)
 	// All memories with their versions and links, as lines of JSON: one for each memory, the newest first. Then, if they are
-	// asked for, the observations that recoveries are counted from, by signature, the oldest first.
+	// asked for, the observations that recoveries are counted from, by signature, the oldest first: where there are tokens,
+	// for an admin's.
 	ExportReflections(ctx context.Context, in *ExportReflectionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportReflectionsResponse], error)
 	// Stores the lines of an export. A memory whose id is known stays as it is, so that the same lines may be sent again.
 	// An invalid line is reported by its number, and the others are stored. A text is quarantined as if it were learned;
@@ -443,7 +444,8 @@ type ReflectiveMemoryServiceServer interface {
 	// age. The log is permanent.
 	ListPrunings(context.Context, *ListPruningsRequest) (*ListPruningsResponse, error)
 	// All memories with their versions and links, as lines of JSON: one for each memory, the newest first. Then, if they are
-	// asked for, the observations that recoveries are counted from, by signature, the oldest first.
+	// asked for, the observations that recoveries are counted from, by signature, the oldest first: where there are tokens,
+	// for an admin's.
 	ExportReflections(*ExportReflectionsRequest, grpc.ServerStreamingServer[ExportReflectionsResponse]) error
 	// Stores the lines of an export. A memory whose id is known stays as it is, so that the same lines may be sent again.
 	// An invalid line is reported by its number, and the others are stored. A text is quarantined as if it were learned;

@@ -409,8 +409,8 @@ type GetServerInfoResponse struct {
 	HiddenCaps []*HiddenCap `protobuf:"bytes,26,rep,name=hidden_caps,json=hiddenCaps,proto3" json:"hidden_caps,omitempty"`
 	// What models cost each project from the day of `costs_from` to that of `costs_to`, by tenant and project: of the
 	// projects that this server serves and the caller's token covers, those in which models were asked in these days, at
-	// most 5,000, and as many as fit into the answer. Empty unless asked for, and while the store does not answer (`spend_unknown`). Days whose spending was
-	// removed because it was old are missing.
+	// most 5,000, and as many as fit into the answer. Empty unless asked for, and while the store does not answer
+	// (`spend_unknown`). Days whose spending was removed because it was old are missing.
 	ProjectCosts []*ProjectCost `protobuf:"bytes,27,rep,name=project_costs,json=projectCosts,proto3" json:"project_costs,omitempty"`
 	// Whether there are more projects than these.
 	MoreProjectCosts bool `protobuf:"varint,28,opt,name=more_project_costs,json=moreProjectCosts,proto3" json:"more_project_costs,omitempty"`

@@ -289,7 +289,8 @@ class ReflectiveMemoryServiceServicer(object):
 
     def ExportReflections(self, request, context):
         """All memories with their versions and links, as lines of JSON: one for each memory, the newest first. Then, if they are
-        asked for, the observations that recoveries are counted from, by signature, the oldest first.
+        asked for, the observations that recoveries are counted from, by signature, the oldest first: where there are tokens,
+        for an admin's.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -92,7 +92,8 @@ class ReflectiveMemoryServiceStub:
     """
     ExportReflections: _grpc.UnaryStreamMultiCallable[_reflective_memory_pb2.ExportReflectionsRequest, _reflective_memory_pb2.ExportReflectionsResponse]
     """All memories with their versions and links, as lines of JSON: one for each memory, the newest first. Then, if they are
-    asked for, the observations that recoveries are counted from, by signature, the oldest first.
+    asked for, the observations that recoveries are counted from, by signature, the oldest first: where there are tokens,
+    for an admin's.
     """
     ImportReflections: _grpc.StreamUnaryMultiCallable[_reflective_memory_pb2.ImportReflectionsRequest, _reflective_memory_pb2.ImportReflectionsResponse]
     """Stores the lines of an export. A memory whose id is known stays as it is, so that the same lines may be sent again.
@@ -189,7 +190,8 @@ class ReflectiveMemoryServiceAsyncStub(ReflectiveMemoryServiceStub):
     """
     ExportReflections: _aio.UnaryStreamMultiCallable[_reflective_memory_pb2.ExportReflectionsRequest, _reflective_memory_pb2.ExportReflectionsResponse]  # type: ignore[assignment]
     """All memories with their versions and links, as lines of JSON: one for each memory, the newest first. Then, if they are
-    asked for, the observations that recoveries are counted from, by signature, the oldest first.
+    asked for, the observations that recoveries are counted from, by signature, the oldest first: where there are tokens,
+    for an admin's.
     """
     ImportReflections: _aio.StreamUnaryMultiCallable[_reflective_memory_pb2.ImportReflectionsRequest, _reflective_memory_pb2.ImportReflectionsResponse]  # type: ignore[assignment]
     """Stores the lines of an export. A memory whose id is known stays as it is, so that the same lines may be sent again.
@@ -379,7 +381,8 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_reflective_memory_pb2.ExportReflectionsResponse], _abc.AsyncIterator[_reflective_memory_pb2.ExportReflectionsResponse]]:
         """All memories with their versions and links, as lines of JSON: one for each memory, the newest first. Then, if they are
-        asked for, the observations that recoveries are counted from, by signature, the oldest first.
+        asked for, the observations that recoveries are counted from, by signature, the oldest first: where there are tokens,
+        for an admin's.
         """
 
     @_abc_1.abstractmethod

@@ -4909,7 +4909,8 @@ export declare const ReflectiveMemoryService: GenService<{
   },
   /**
    * All memories with their versions and links, as lines of JSON: one for each memory, the newest first. Then, if they are
-   * asked for, the observations that recoveries are counted from, by signature, the oldest first.
+   * asked for, the observations that recoveries are counted from, by signature, the oldest first: where there are tokens,
+   * for an admin's.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ExportReflections
    */

@@ -258,8 +258,8 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
   /**
    * What models cost each project from the day of `costs_from` to that of `costs_to`, by tenant and project: of the
    * projects that this server serves and the caller's token covers, those in which models were asked in these days, at
-   * most 5,000, and as many as fit into the answer. Empty unless asked for, and while the store does not answer (`spend_unknown`). Days whose spending was
-   * removed because it was old are missing.
+   * most 5,000, and as many as fit into the answer. Empty unless asked for, and while the store does not answer
+   * (`spend_unknown`). Days whose spending was removed because it was old are missing.
    *
    * @generated from field: repeated sidemirror.v1.ProjectCost project_costs = 27;
    */

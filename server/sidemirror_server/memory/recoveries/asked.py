@@ -21,7 +21,7 @@ from sidemirror_server.memory.recoveries.reviewed_lookups import (
     STATEMENTS,
     ReviewedLookup,
 )
-from sidemirror_server.vocabulary.commands import ASSIGNMENT, LEADING, PROGRAMS, STATEMENT_VERBS
+from sidemirror_server.vocabulary.commands import ASSIGNMENT, ENGLISH, LEADING, PROGRAMS, STATEMENT_VERBS
 
 # In code points of a call's arguments. Chosen here: what is longer is a file's content, and its head tells the verb.
 _READ_CHARS = 8_000
@@ -94,8 +94,7 @@ _WRITES = re.compile(r">(?!&)|`|\$\(|<\(|\btee\b|\bxargs\b|\n")
 _PIPED = re.compile(r"[|;&](?:(?<=\|)\||(?<=&)&)?")
 # Programs that only pass on what they read, so that they may follow a look-up, and the options by which they write.
 _FILTERS = frozenset(("head", "tail", "grep", "wc", "sort", "cut", "tr", "cat", "nl", "column"))
-# Commands that begin prose as well, such as "find hotels in Paris"; a command has an option, a path or a pattern.
-_ENGLISH = frozenset(("cat", "file", "find", "head", "man", "stat", "tail", "tree", "type", "which"))
+# A command that may begin prose as well, such as "find hotels in Paris", has an option, a path or a pattern.
 _SIGN = re.compile(r"^-|[/.*~$]")
 _TO_FILE = re.compile(r" -[A-Za-z]*[oO]| --output")
 
@@ -254,7 +253,7 @@ def _lookup(text: str) -> ReviewedLookup | None:
     statement = statement_of(first)
     if statement:
         return _reviewed_statement(_plain(statement))
-    if len(words) > 2 and words[0] in _ENGLISH and not any(_SIGN.search(word) for word in words[1:]):
+    if len(words) > 2 and words[0] in ENGLISH and not any(_SIGN.search(word) for word in words[1:]):
         return None
     for lookup in COMMANDS:
         begins = words if lookup.is_whole else words[: len(lookup.words)]

@@ -6,13 +6,13 @@ turn is removed, for whatever reason (decision 051). Those of an import have no 
 Adapters: `storage/*/observations.py`.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
 
 from sidemirror_server.memory.recoveries.observation import Observation
-from sidemirror_server.trace.sources import SourceKind, key, keys
+from sidemirror_server.trace.sources import SourceKind, key, keys, parsed
 from sidemirror_server.vocabulary.ids import TurnId
 from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
@@ -47,12 +47,13 @@ class Observations(Protocol):
     OB9  `signatures` returns at most `limit` signatures above `after`, in order, each once.
     OB10 Scopes are isolated.
     OB11 `put` adds an imported observation, though its turns are not stored, and returns whether it is new and stays.
+         It does not go with a turn of this store that has the id of one of its.
          Of two with an id the first stays, and the newest `most` of a signature. It refuses (WrongState) one of whose
          turns, session and subjects one was erased since it was heard.
     OB12 `forget` removes at most `limit` observations that were `put` and were heard before `before_us`, of the scopes
          served but those of the entries `but`, the oldest first, and returns how many.
-    OB13 `subjects` returns, for each of these records (keys of `trace/sources.py`) that has some, the keys of the
-         subjects that are noted of it, in order; also of what was `put`.
+    OB13 `subjects` returns, for each of these records (keys of `trace/sources.py`) of which something is noted, the
+         keys of the subjects among that, in order; also of what was `put`.
     OB14 An erasure of such a turn, session or subject finds what was `put`, and takes no other turn for one of its own;
          `survivors` does so too, by the time at which it was heard.
     Raises StoreUnavailable, StoreFull.
@@ -101,6 +102,11 @@ def key_of(one: Observation) -> str:
     """The key of an imported observation. Its sources are noted under it, and not under its turns: their ids are the
     agents', so that a turn of this store may have one of them."""
     return key(SourceKind.OBSERVATION, one.observation_id)
+
+
+def subjects_in(sources: Iterable[str]) -> tuple[str, ...]:
+    """The keys of subjects among those of sources."""
+    return tuple(source for source in sources if parsed(source)[0] is SourceKind.SUBJECT)
 
 
 def heard_us(one: Observation) -> int:

@@ -53,6 +53,11 @@ class _Kind(msgspec.Struct, frozen=True):
 _encode = msgspec.json.Encoder().encode
 
 
+def is_portable(one: Observation) -> bool:
+    """Whether an import would take it: a call may change more arguments than a line may have."""
+    return len(one.move.steps) <= _MOST_STEPS
+
+
 def line_of(one: Observation, subjects: tuple[str, ...]) -> str:
     """The line of an observation."""
     body: dict[str, Any] = msgspec.to_builtins(one)
@@ -104,7 +109,7 @@ def _check(one: Observation, now_us: int) -> None:
     labels, steps = (one.label, *one.then), one.move.steps
     if len(one.then) > MOST_CALLS_BETWEEN or not all(_is_text(label, _LONGEST_LABEL) for label in labels):
         raise BadLine("a label that is none, or too many")
-    if len(steps) > _MOST_STEPS or not all(_is_text(step, _LONGEST_STEP) for step in steps):
+    if not is_portable(one) or not all(_is_text(step, _LONGEST_STEP) for step in steps):
         raise BadLine("a step that is none, or too many")
     if one.dialect not in _DIALECTS:
         raise BadLine("a dialect that is none")

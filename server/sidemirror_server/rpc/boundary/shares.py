@@ -111,10 +111,12 @@ class Share:
         await self._has_room.wait()
 
     async def read_alone(self, method: str) -> Callable[[], None]:
-        """Waits until a stream may be read from whose next message may be large: until no other such stream is read
-        from, something of the share is left, and there is room. Call what it returns once the message has had its
-        turn, or is none. An agent's streams would else bring a large message each at the same moment, and others wait
-        for all of them."""
+        """Waits before a stream is read from whose next message may be large: while another such stream of the agent is
+        read from, then for the share, then for room. Call what it returns once the message has had its turn, or is
+        none. An agent's streams would else bring a large message each at the same moment, and others wait for all of
+        them."""
+        if not self._limits.agent_bytes_per_second:
+            return lambda: None
         await self._reading.acquire()
         timer: asyncio.TimerHandle | None = None
         is_held = True
@@ -128,8 +130,7 @@ class Share:
                 self._reading.release()
 
         try:
-            wait_s = self._wait_s() if self._limits.agent_bytes_per_second else 0.0
-            if wait_s > 0:
+            if (wait_s := self._wait_s()) > 0:
                 began_s = self._clock.monotonic_s()
                 await asyncio.sleep(wait_s)
                 self._waited(self._clock.monotonic_s() - began_s, method)

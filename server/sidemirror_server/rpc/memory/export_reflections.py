@@ -74,10 +74,11 @@ async def _of_observations(store: Observations, scope: Scope) -> AsyncIterator[s
         after = signatures[-1]
         for signature in signatures:
             rows = await store.of_signature(scope, signature)
-            records = {one.observation_id: (*sources_of(one), key_of(one)) for one in rows}
-            known = await store.subjects(scope, {record for of in records.values() for record in of})
-            for one in rows:
-                subjects = {subject for record in records[one.observation_id] for subject in known.get(record, ())}
+            known = await store.subjects(scope, {record for one in rows for record in (*sources_of(one), key_of(one))})
+            for one in filter(portable.is_portable, rows):
+                # What is noted of an imported one is under its own key: a turn of this store may have the id of its.
+                records = (key_of(one),) if key_of(one) in known else sources_of(one)
+                subjects = {subject for record in records for subject in known.get(record, ())}
                 yield portable.line_of(one, tuple(sorted(subjects)))
 
 

@@ -82,9 +82,11 @@ class PostgresLedger:
         self, serves: Serves, first_day: int, last_day: int, today: int, limit: int
     ) -> tuple[ScopeCost, ...]:
         rows: list[Record] = []
-        for entry in serves.entries:
+        for first in range(0, len(serves.entries), _PAGE):
             async with self._database.transaction(None, reads_only=True) as transaction:
-                rows += await transaction.fetch_served(Serves((entry,)), limit, _SQL["spenders"], first_day, last_day)
+                for entry in serves.entries[first : first + _PAGE]:
+                    one = Serves((entry,))
+                    rows += await transaction.fetch_served(one, limit, _SQL["spenders"], first_day, last_day)
         scopes = sorted({Scope(*row) for row in rows})[:limit]
         found: list[ScopeCost] = []
         for first in range(0, len(scopes), _PAGE):

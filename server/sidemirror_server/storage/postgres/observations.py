@@ -12,6 +12,7 @@ from sidemirror_server.memory.recoveries.observations import (
     observation_body,
     observation_in,
     sources_of,
+    subjects_in,
 )
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.sources import note_sources, refuse_erased
@@ -70,7 +71,7 @@ class PostgresObservations:
         sources = (*sources_of(observation), *subjects)
         async with self._database.transaction(scope, derives=True) as transaction:
             await refuse_erased(transaction, scope, sources, heard)
-            if await transaction.change(_SQL["put"], *ids, *_columns([observation])) == 0:
+            if await transaction.change(_SQL["put"], *ids, *_columns([observation], turns=[("", "")])) == 0:
                 return False
             await transaction.change(_SQL["note_imported"], *ids, own_id, heard)
             await note_sources(transaction, scope, key_of(observation), sources)
@@ -87,18 +88,22 @@ class PostgresObservations:
 
     async def subjects(self, scope: Scope, records: Collection[str]) -> Mapping[str, tuple[str, ...]]:
         rows = await self._database.fetch(scope, _SQL["subjects"], list(records))
-        return {row[0]: tuple(row[1]) for row in rows}
+        return {row[0]: subjects_in(row[1]) for row in rows}
 
 
 def _turns(one: Observation) -> tuple[str, str]:
     return one.where.turn_id, one.last_turn_id or one.where.turn_id
 
 
-def _columns(observations: Sequence[Observation]) -> tuple[list[object], ...]:
+def _columns(
+    observations: Sequence[Observation], turns: Sequence[tuple[str, str]] | None = None
+) -> tuple[list[object], ...]:
+    """`turns`: others than those that the observations name."""
+    of_turns = [_turns(one) for one in observations] if turns is None else turns
     return (
         [one.observation_id for one in observations],
-        [one.where.turn_id for one in observations],
-        [one.last_turn_id or one.where.turn_id for one in observations],
+        [turn_id for turn_id, _ in of_turns],
+        [last_turn_id for _, last_turn_id in of_turns],
         [one.signature for one in observations],
         [one.at_us for one in observations],
         [observation_body(one) for one in observations],

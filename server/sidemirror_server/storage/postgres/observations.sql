@@ -36,7 +36,7 @@ FOR KEY SHARE
 
 -- name: put
 -- Adds observations ($3 to $8: ids, turns, turns of the last call, signatures, times, bodies). One whose id the scope
--- has is skipped.
+-- has is skipped. Imported ones belong to no turn of this store (''): a turn of the same id is another one.
 INSERT INTO sidemirror.observations (tenant_id, project_id, observation_id, turn_id, last_turn_id, signature, at_us,
                                      body)
 SELECT $1, $2, taught.*
@@ -121,8 +121,8 @@ WHERE tenant_id = $1 AND project_id = $2
                                        FOR UPDATE SKIP LOCKED))
 
 -- name: subjects
--- The subjects that are noted of these records ($3): each record with a list, in order.
+-- What is noted of these records ($3): each record with a list, in order.
 SELECT record, array_agg(source ORDER BY source)
 FROM sidemirror.sources
-WHERE tenant_id = $1 AND project_id = $2 AND record = ANY ($3::text[]) AND source LIKE 'subject:%'
+WHERE tenant_id = $1 AND project_id = $2 AND record = ANY ($3::text[])
 GROUP BY record

@@ -14,6 +14,7 @@ from sidemirror_server.memory.recoveries.observations import (
     observation_body,
     observation_in,
     sources_of,
+    subjects_in,
 )
 from sidemirror_server.storage.sql import columns_of, json_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
@@ -112,12 +113,10 @@ class SqliteObservations:
 
     async def subjects(self, scope: Scope, records: Collection[str]) -> Mapping[str, tuple[str, ...]]:
         wanted = {**columns_of(scope), "records": json_of(records)}
-        found: dict[str, tuple[str, ...]] = {}
-        for record, subject in await self._database.search(
-            lambda one: one.execute(_SQL["subjects"], wanted).fetchall()
-        ):
-            found[record] = (*found.get(record, ()), subject)
-        return found
+        found: dict[str, list[str]] = {}
+        for record, source in await self._database.search(lambda one: one.execute(_SQL["subjects"], wanted).fetchall()):
+            found.setdefault(record, []).append(source)
+        return {record: subjects_in(sources) for record, sources in found.items()}
 
 
 def _values(one: Observation) -> dict[str, Any]:

@@ -70,9 +70,10 @@ WITH RECURSIVE known (signature) AS (
 SELECT signature FROM known WHERE signature IS NOT NULL
 
 -- name: put_imported
--- Adds an observation, whether or not its turns are stored. No change if the scope has its id.
+-- Adds an observation that belongs to no turn of this store: a turn of the same id is another one. No change if the
+-- scope has its id.
 INSERT INTO observations (tenant_id, project_id, observation_id, turn_id, last_turn_id, signature, at_us, body)
-VALUES (:tenant_id, :project_id, :observation_id, :turn_id, :last_turn_id, :signature, :at_us, :body)
+VALUES (:tenant_id, :project_id, :observation_id, '', '', :signature, :at_us, :body)
 ON CONFLICT (tenant_id, project_id, observation_id) DO NOTHING
 
 -- name: note_imported
@@ -97,9 +98,8 @@ DELETE FROM observations
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND observation_id = :observation_id
 
 -- name: subjects
--- The subjects that are noted of records (a JSON list), as (record, subject), in order.
+-- What is noted of records (a JSON list), as (record, source), in order.
 SELECT record, source
 FROM sources
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND record IN (SELECT value FROM json_each(:records))
-      AND source LIKE 'subject:%'
 ORDER BY record, source
