@@ -105,15 +105,14 @@ async def lines(tmp_path: Path) -> list[str]:
         return [line for line in await exported(served.address) if "observation" in json.loads(line)]
 
 
-async def test_a_turn_with_the_id_of_a_foreign_one_gives_it_no_subject(lines: list[str], tmp_path: Path) -> None:
-    """Seen to fail when the subjects of an imported observation were those of its turns as well."""
-    turn_id = json.loads(lines[0])["observation"]["where"]["turn_id"]
+async def test_a_session_with_the_id_of_a_foreign_one_gives_it_no_subject(lines: list[str], tmp_path: Path) -> None:
+    """Seen to fail when the subjects of an imported observation were those of its session as well."""
+    session_id = json.loads(lines[0])["observation"]["where"]["session_id"]
     async with running(tmp_path / "other") as served:
         await imported(served.address, lines)
         async with connected(served.address) as stub:
-            await stub.CreateSession(thinking_pb2.CreateSessionRequest(session_id="bert's", subject_ids=["bert"]))
-            await stub.StartTurn(thinking_pb2.StartTurnRequest(turn_id=turn_id, session_id="bert's"))
-            await stub.FinishTurn(thinking_pb2.FinishTurnRequest(turn_id=turn_id))
+            wish = thinking_pb2.CreateSessionRequest(session_id=session_id, subject_ids=["bert"])
+            await stub.CreateSession(wish)
         assert [line for line in await exported(served.address) if "observation" in json.loads(line)] == lines
 
 
