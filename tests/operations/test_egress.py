@@ -77,6 +77,7 @@ OTHERS = {
                 "goals",
                 "health",
                 "usage",
+                "costs",
                 "watch",
                 "turn_stream",
                 "turn_goals",
