@@ -22,11 +22,13 @@ from sidemirror_server.cli import command_line, main
 from sidemirror_server.models.adapters.rules.model import RulesModel
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.models.ledger import Amount, Reservation
+from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.usage import usage
 from sidemirror_server.rpc.sidecar import get_server_info
 from sidemirror_server.rpc.sidecar.costs import Costs
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.vocabulary.clock import SystemClock
+from sidemirror_server.vocabulary.errors import CostsTooLate
 from sidemirror_server.vocabulary.scope import Scope
 from tests.adapters.sqlite_store import sqlite_database
 from tests.faults.sidecars import running
@@ -307,6 +309,20 @@ def test_an_earlier_sidecar_is_not_taken_for_one_that_spent_nothing(
     printed = capsys.readouterr()
     assert "an earlier version" in printed.err
     assert "nothing" not in printed.out
+
+
+def test_sums_that_take_too_long_are_no_store_that_is_away(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen to fail with the exit code of a store that does not answer: a script would ask again."""
+
+    async def takes_too_long(*_: Any) -> Costs:
+        raise CostsTooLate
+
+    monkeypatch.setattr(get_server_info, "project_costs", takes_too_long)
+    with sidecar(tmp_path) as server:
+        assert main(["usage", "--by", "all", "--address", server.address]) == exit_codes.FAILED
+    assert "could not be added up in time. A token of one tenant asks for less." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,15 @@ from typing import Any
 
 import grpc
 import pytest
+from msgspec.structs import replace
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1 import sidecar_pb2, thinking_pb2
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror_server.memory.recoveries import moves
+from sidemirror_server.vocabulary.scope import Scope
+from tests.conformance.observations import observation
 from tests.faults.sidecars import Running, channel, connected, running
 from tests.memory.recovering import FAILURE, SENTENCE, UNTOLD, live_through, observed, session, until_observed
 from tests.wire.access import ACME, EVERYWHERE, bearer, entry, write_access
@@ -114,6 +117,20 @@ async def test_a_session_with_the_id_of_a_foreign_one_gives_it_no_subject(lines:
             wish = thinking_pb2.CreateSessionRequest(session_id=session_id, subject_ids=["bert"])
             await stub.CreateSession(wish)
         assert [line for line in await exported(served.address) if "observation" in json.loads(line)] == lines
+
+
+async def test_what_no_import_takes_is_not_exported(tmp_path: Path) -> None:
+    """A change of more arguments at once than a line may have. Seen to fail: it was exported, and then refused."""
+    one = observation(Scope("default", "default"), "t", 1)
+    steps = tuple(f"argument_{number}" for number in range(51))
+    many = replace(observation(Scope("default", "default"), "t", 2), move=replace(one.move, steps=steps))
+    async with running(tmp_path) as served:
+        for each in (one, many):
+            assert await served.sidecar._stores.observations.put(Scope("default", "default"), each)
+        (line,) = await exported(served.address)
+        assert json.loads(line)["observation"]["failure_id"] == one.failure_id
+        answer = await imported(served.address, [line])
+        assert (answer.known_count, answer.refused_count) == (1, 0)
 
 
 def changed(line: str, **fields: Any) -> str:

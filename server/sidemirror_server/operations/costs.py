@@ -39,7 +39,7 @@ def costs(options: argparse.Namespace) -> int:
     answer."""
     first, last = span_of(options)
     named = {} if options.scope is None else {"tenant_id": options.scope.tenant_id}
-    # A scope that the token is good for: the command is about all of these.
+    # The call needs a scope that the token is good for; added up is all that the token covers.
     named |= {"project_id": options.scope.project_id} if options.scope and options.scope.project_id else {}
     request = pb.GetServerInfoRequest(**named, costs_from=_midnight(first), costs_to=_midnight(last))
 
