@@ -1,6 +1,7 @@
 """The port `MemorySearch` on SQLite: its clauses, on a thread and in the process that a sidecar uses."""
 
 import asyncio
+import contextlib
 import math
 import signal
 import sqlite3
@@ -10,8 +11,10 @@ from pathlib import Path
 import pytest
 import uvloop
 
+from sidemirror_server.assembly.stores import open_stores
 from sidemirror_server.memory.finding.search import Embedded, Filter, VectorHits
-from sidemirror_server.memory.record import Change, MemoryHistory, Revision
+from sidemirror_server.memory.record import Change, Lesson, MemoryHistory, Revision
+from sidemirror_server.settings import load
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite import memory_rows
 from sidemirror_server.storage.sqlite.database import FILE_NAME, SqliteDatabase
@@ -22,6 +25,7 @@ from sidemirror_server.storage.sqlite.memory_rows import new_row
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.storage.sqlite.memory_vectors import Vectors
 from sidemirror_server.storage.sqlite.migrate import read_migrations
+from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import memory_search as suite
@@ -46,6 +50,27 @@ async def test_clause_in_processes(clause: str, tmp_path: Path) -> None:
             await CLAUSES[clause](lambda: suite.Stores(SqliteMemories(database), SqliteMemorySearch(database, both)))
         finally:
             await both.close()
+
+
+async def test_the_first_question_finds_a_process(tmp_path: Path) -> None:
+    """What is learned starts the process for words, and so does a store that is opened with a memory: nobody waits for
+    it after a failed call. Seen to fail when either starts none."""
+    for _ in range(2):
+        async with contextlib.AsyncExitStack() as stack:
+            stores = await open_stores(load({"data_dir": str(tmp_path)}, {}), SystemClock(), stack)
+            search = stores.memory_search
+            assert isinstance(search, SqliteMemorySearch)
+            assert isinstance(search._process, SearchProcesses)
+            words = search._process.words
+            if not (tmp_path / "known").exists():
+                assert words._begun is None
+                await stores.memories.learn(ONE, Lesson(memory("a", "join")), T0)
+                (tmp_path / "known").touch()
+            assert words._begun is not None
+            process = (await words._begun).process
+            assert len(await search.best(ONE, Filter(), 10)) == 1
+            assert (await words._begun).process is process
+            assert search._process.vectors._begun is None
 
 
 async def test_words_are_looked_up_while_vectors_are_compared(tmp_path: Path) -> None:

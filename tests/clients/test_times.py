@@ -1,5 +1,7 @@
 """What every client takes of an agent's time while its sidecar is there: `report`, and `advice` after a call that
-succeeded and after one that failed, with a call of the sidecar that does next to nothing beside them.
+succeeded and after one that failed, with a call of the sidecar that does next to nothing beside them. Before a turn and
+before the call that fails the agent works for 50 ms, less than any does: the sidecar has then learned from what was
+before, and is as idle as the machine.
 
 `uv run pytest -m long -s tests/clients/test_times.py` prints a line for each. Needs an idle machine. `bench/client.py`
 measures the same for Python in one process, beside a bare echo.
@@ -7,24 +9,36 @@ measures the same for Python in one process, beside a bare echo.
 
 import json
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.clients.faults import rounds
-from tests.clients.harness import run_scenario, sidecar
+from tests.clients.harness import Sidecar, run_scenario, running
 from tests.clients.languages import LANGUAGES, Language, ready
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 TURNS = 300
+WORKS_S = 0.05
 # Of a hundred uses all but one.
 MOST_MS = {"report": 1.0, "advice after a success": 10.0, "advice after a failure": 15.0}
+
+
+class Worked(Sidecar):
+    """A sidecar beside an agent that works now and then."""
+
+    def do(self, what: str) -> None:
+        if what == "work":
+            time.sleep(WORKS_S)
+        else:
+            super().do(what)
 
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 def test_what_an_agent_waits_for(language: Language, tmp_path: Path) -> None:
     steps = rounds("advice_times.json", TURNS, tmp_path / "steps.json")
-    with sidecar(tmp_path) as beside:
+    with running(Worked(tmp_path)) as beside:
         ran = run_scenario(ready(language), str(steps), beside, language.folder)
     timed = json.loads(ran.printed("timed"))
     sys.stdout.write(f"\n{language.name + ', milliseconds':32} {'times':>6} {'p50':>8} {'p99':>8} {'most':>8}\n")

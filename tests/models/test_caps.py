@@ -118,6 +118,27 @@ async def test_caps_of_policies_hold_for_whom_they_are_set(tmp_path: Path, caplo
     assert [lines[0][name] for name in ("limit", "used")] == ["2500 tokens", "1100 tokens"]
 
 
+async def test_the_ledger_is_asked_once_about_a_cap_on_all_purposes(tmp_path: Path) -> None:
+    """And once about each purpose that has a cap of its own. Seen to fail when it is asked for each purpose."""
+    async with desk(tmp_path) as made:
+        await made.policies.set(SCOPE, change(DataPolicy(caps={"": Cap(5)}), PolicyLevel.TENANT), made.clock.now_us())
+        asked = []
+        used = made.ledger.used
+
+        async def counted(scope: Scope, purpose: str, *more: Any) -> Any:
+            asked.append(purpose)
+            return await used(scope, purpose, *more)
+
+        made.ledger.used = counted
+        assert [state.purpose for state in await made.spending.caps(SCOPE)] == [""]
+        assert len(asked) == 1
+        both = DataPolicy(caps={"": Cap(5), DREAMING.value: Cap(6)})
+        await made.policies.set(SCOPE, change(both, PolicyLevel.TENANT), made.clock.now_us())
+        assert [state.purpose for state in await made.spending.caps(SCOPE)] == ["", DREAMING.value]
+        assert asked[1:].count(DREAMING.value) == 1
+        assert len(asked) <= 3
+
+
 async def test_a_cap_that_is_too_small_for_one_more_question(tmp_path: Path) -> None:
     """It is told while it prevents questions, although it is not used up, and no more once one fits. Seen to fail when
     nobody is told of refusals, and when a question that fits changes nothing."""

@@ -139,6 +139,9 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
     stack.push_async_callback(database.close)
     searches = SearchProcesses(settings.data_dir / FILE_NAME)
     stack.push_async_callback(searches.close)
+    memories = SqliteMemories(database, searches.prepare)
+    if memories.has_any():
+        searches.prepare()
     durability = "an OK survives a crash of the sidecar and of the machine (WAL, synchronous=FULL)"
     return Stores(
         log=SqliteTurnLog(database),
@@ -148,7 +151,7 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         critiques=SqliteCritiques(database),
         goal_reflections=SqliteGoalReflections(database),
         receipts=SqliteReceipts(database),
-        memories=SqliteMemories(database),
+        memories=memories,
         memory_search=SqliteMemorySearch(database, searches),
         dreams=SqliteDreams(database),
         pruning=SqlitePruning(database),

@@ -155,14 +155,17 @@ class Spending:
         day = day_of(self._clock.now_us())
         found: dict[tuple[CapOwner, Level, str], CapState] = {}
         for purpose in Purpose:
-            owned = await self._of(scope, purpose)
-            if not owned:
+            of = {
+                (one.owner, one.level, purpose.value if one.level in OF_ONE_PURPOSE else ""): one.cap
+                for one in await self._of(scope, purpose)
+            }
+            # A cap on all purposes holds for each of them, and the ledger is asked about it once.
+            if of.keys() <= found.keys():
                 continue
             used = await self._ledger.used(scope, purpose.value, day, self._caps.serves)
-            for one in owned:
-                name = purpose.value if one.level in OF_ONE_PURPOSE else ""
-                state = CapState(one.owner, one.level, name, one.cap, used[one.level])
-                found[one.owner, one.level, name] = self._with_refused(state, scope)
+            for (owner, level, name), cap in of.items():
+                state = CapState(owner, level, name, cap, used[level])
+                found[owner, level, name] = self._with_refused(state, scope)
         levels = tuple(Level)
         return tuple(sorted(found.values(), key=lambda one: (bool(one.purpose), levels.index(one.level))))
 

@@ -5,6 +5,8 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import msgspec
 
@@ -77,8 +79,7 @@ class LiveTurn:
         self.tasks: dict[DirectiveId, asyncio.Task[None]] = {}
         # Look-ups of advice for failing calls, and the calls that they follow; None while nobody follows them.
         self.telling: dict[DirectiveId, asyncio.Task[None]] = {}
-        # What the last of these look-ups found about the failures; for the reflection that waits for it.
-        self.about: tuple[tuple[FailedCall, ...], FailureLessons] | None = None
+        self._about: tuple[tuple[FailedCall, ...], asyncio.Task[FailureLessons]] | None = None
         self.calls: TurnCalls | None = None
         # Held while many events are taken in, one part after the other: no others may come between them.
         self.taking_in = asyncio.Lock()
@@ -241,6 +242,20 @@ class LiveTurn:
     def accepts(self) -> bool:
         """Whether the turn still takes events."""
         return self.state.standing is TurnStanding.OPEN
+
+    def look_up(
+        self, failures: tuple[FailedCall, ...], asked: Callable[[], Coroutine[Any, Any, FailureLessons]]
+    ) -> "asyncio.Task[FailureLessons]":
+        """The look-up of the lessons about these failures, begun by whoever needs it first: advice at a failing call,
+        or the reflection beside it. Shield it: others may wait for it, too."""
+        if self._about is None or self._about[0] != failures:
+            self._about = (failures, asyncio.create_task(asked()))
+        return self._about[1]
+
+    def looked_up(self, looking_up: "asyncio.Task[FailureLessons] | None" = None) -> None:
+        """The next one who asks looks up anew; if `looking_up` is given, only if that was the last look-up."""
+        if looking_up is None or (self._about is not None and self._about[1] is looking_up):
+            self._about = None
 
     @property
     def brought(self) -> frozenset[str]:

@@ -79,7 +79,7 @@ class RecoveryAdvice:
         if calls.failed.signature in calls.told:
             return
         calls.told.add(calls.failed.signature)
-        turn.about = None
+        turn.looked_up()
         directive_id = DirectiveId(new_id(self._clock.now_us()))
         task = asyncio.create_task(self._tell(turn, directive_id, calls.failed, calls.looked_up, event.event_id))
         turn.telling[directive_id] = task
@@ -161,9 +161,9 @@ class RecoveryAdvice:
         if not _thinks(turn):
             return (await self._found(turn, _failed_at(turn, event_id))).lessons
         failures = tuple(FailedCall(error.tool, error.text) for error in turn.state.tool_errors)
-        found = await self._found(turn, failures)
-        turn.about = (failures, found)
-        return found.lessons
+        # The reflection that follows needs the same ones, and may have begun.
+        looking_up = turn.look_up(failures, lambda: self._found(turn, failures))
+        return (await asyncio.shield(looking_up)).lessons
 
     async def _found(self, turn: LiveTurn, failures: tuple[FailedCall, ...]) -> FailureLessons:
         """The lessons about these failures that the turn was not shown."""

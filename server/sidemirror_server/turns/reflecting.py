@@ -114,6 +114,7 @@ class Reflections:
         turn.record(SlotClaim(directive_id, now_us, reasons, caused_by), now_us)
         self._recorder.submit(turn)
         asked = _Asked(material, timeout_s, wanted_at_s, within, _failures(turn, extra))
+        self._look_up(turn, asked.failures)  # first, because the answer waits for it
         task = asyncio.create_task(self._run(turn, directive_id, reasons, caused_by, asked))
         turn.tasks[directive_id] = task
         task.add_done_callback(lambda done: self._done(turn, directive_id, done))
@@ -172,15 +173,20 @@ class Reflections:
 
     async def _found(self, turn: LiveTurn, failures: tuple[FailedCall, ...]) -> FailureLessons:
         """The lessons about these failures that the turn was not told. What is being told at a failing call goes first:
-        its block has lessons too. Where that look-up was about the same failures, this is the rest of what it found."""
+        its block has lessons too, of the same look-up."""
+        looking_up = self._look_up(turn, failures)
         if turn.telling:
             await asyncio.wait(tuple(turn.telling.values()), timeout=_LESSONS_S)
-            about, turn.about = turn.about, None
-            if about is not None and about[0] == failures:
-                brought = turn.brought
-                rest = tuple(lesson for lesson in about[1].lessons if lesson.item.id not in brought)
-                return msgspec.structs.replace(about[1], lessons=rest)
-        return await self._lessons.for_failures(turn.scope, turn.state, failures, turn.brought)
+        found = await asyncio.shield(looking_up)
+        turn.looked_up(looking_up)
+        brought = turn.brought
+        rest = tuple(lesson for lesson in found.lessons if lesson.item.id not in brought)
+        return msgspec.structs.replace(found, lessons=rest)
+
+    def _look_up(self, turn: LiveTurn, failures: tuple[FailedCall, ...]) -> "asyncio.Task[FailureLessons]":
+        return turn.look_up(
+            failures, lambda: self._lessons.for_failures(turn.scope, turn.state, failures, turn.brought)
+        )
 
     async def _block(
         self, turn: LiveTurn, directive_id: DirectiveId, finding: "asyncio.Task[FailureLessons]"
@@ -216,8 +222,8 @@ class Reflections:
     ) -> None:
         now_us = self._clock.now_us()
         turn.record(Directive(directive_id, now_us, reflection, caused_by, reasons), now_us)
+        turn.wake()  # before the writer, which may take the loop for a moment
         self._recorder.submit(turn)
-        turn.wake()
 
 
 async def not_retired(retired: RetiredWords, scope: Scope, reflection: Reflection) -> Reflection:

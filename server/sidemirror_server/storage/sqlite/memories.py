@@ -1,7 +1,7 @@
 """Memories in SQLite."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,11 +46,19 @@ _FORGOTTEN = 9
 class SqliteMemories:
     """The port `Memories` on the embedded store."""
 
-    def __init__(self, database: SqliteDatabase) -> None:
+    def __init__(self, database: SqliteDatabase, kept: Callable[[], None] = lambda: None) -> None:
+        """`kept`: is called after each memory that was learned."""
         self._database = database
+        self._kept = kept
 
     async def learn(self, scope: Scope, lesson: Lesson, now_us: int) -> Learned:
-        return await self._database.write_alike(_learn_together, _written(scope, lesson, now_us))
+        learned = await self._database.write_alike(_learn_together, _written(scope, lesson, now_us))
+        self._kept()
+        return learned
+
+    def has_any(self) -> bool:
+        """Whether there is a memory in any scope."""
+        return self._database.read(lambda connection: connection.execute(_SQL["any"]).fetchone() is not None)
 
     async def get(self, scope: Scope, memory_ids: tuple[str, ...]) -> tuple[MemoryRecord, ...]:
         def look_up(connection: sqlite3.Connection) -> tuple[MemoryRecord, ...]:
@@ -71,7 +79,13 @@ class SqliteMemories:
             "limit": limit,
         }
         name = "list" if state is None else "list_in_state"
-        rows = await self._database.search(lambda connection: connection.execute(_SQL[name], wanted).fetchall())
+
+        def look_up(connection: sqlite3.Connection) -> list[Any]:
+            return connection.execute(_SQL[name], wanted).fetchall()
+
+        # Whether there is any is asked while an agent waits; a thread would take longer than the look-up.
+        is_one = limit == 1 and kind is None
+        rows = self._database.read(look_up) if is_one else await self._database.search(look_up)
         return tuple(memory_in(*row) for row in rows)
 
     async def revise(

@@ -4,6 +4,10 @@
 -- The number of the next row.
 SELECT coalesce(max(row_id), 0) + 1 FROM memories
 
+-- name: any
+-- One row if there is a memory in any scope.
+SELECT 1 FROM memories LIMIT 1
+
 -- name: add
 -- Adds a memory. No change if the scope already has the id.
 INSERT INTO memories (row_id, tenant_id, project_id, memory_id, kind, state, source, layer, importance, confidence,

@@ -1,5 +1,5 @@
-"""Starts and asks the processes that search memories (`memory_searcher.py`). The first question starts a process; after
-it has ended, the next question starts another."""
+"""Starts and asks the processes that search memories (`memory_searcher.py`). `prepare` or the first question starts a
+process; after it has ended, the next one starts another."""
 
 import asyncio
 import logging
@@ -67,6 +67,13 @@ class SearchProcess:
             raise StoreUnavailable(store="sqlite", reason=found.reason)
         return found
 
+    def prepare(self) -> None:
+        """Starts the process in the background, unless it runs: the first question need not wait for that. What
+        hinders it the next question is told."""
+        if not self._closed and (self._begun is None or _never_began(self._begun)):
+            self._begun = asyncio.get_running_loop().create_task(self._begin())
+            self._begun.add_done_callback(_never_began)
+
     async def close(self) -> None:
         """Ends the process; waiting questions fail."""
         self._closed = True
@@ -81,10 +88,9 @@ class SearchProcess:
             await self._reading
 
     async def _started(self) -> _Searcher:
-        if self._closed:
+        self.prepare()
+        if self._closed or self._begun is None:
             raise StoreUnavailable(store="sqlite", reason="closed")
-        if self._begun is None or _never_began(self._begun):
-            self._begun = asyncio.get_running_loop().create_task(self._begin())
         # Shielded: the first caller may be cancelled while others wait for the same start.
         return await asyncio.shield(self._begun)
 
@@ -134,6 +140,10 @@ class SearchProcesses:
     async def ask(self, question: Asked) -> Found:
         """Like `SearchProcess.ask`."""
         return await (self.vectors if isinstance(question, ByVector) else self.words).ask(question)
+
+    def prepare(self) -> None:
+        """Starts the process for words in the background: an agent waits for it after a failed call."""
+        self.words.prepare()
 
     async def close(self) -> None:
         """Ends both processes."""
