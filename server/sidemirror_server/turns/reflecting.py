@@ -41,13 +41,13 @@ _OF_SHELL = Reflection(ResultStatus.NOTHING, "the host has a shell: it is told n
 
 class _Asked(msgspec.Struct, frozen=True):
     """A reflection's inputs at the time of its claim. `wanted_at_s`: when the caller needs the reflection, on the
-    monotonic clock; None if nobody waits."""
+    monotonic clock; None if nobody waits. `lessons`: the look-up of those about its failures."""
 
     material: ReflectionMaterial
     timeout_s: float
     wanted_at_s: float | None
     within: Within
-    failures: tuple[FailedCall, ...]
+    lessons: asyncio.Task[FailureLessons]
 
 
 class Reflections:
@@ -113,8 +113,11 @@ class Reflections:
         within = Within(unspent.tokens, unspent.usd)
         turn.record(SlotClaim(directive_id, now_us, reasons, caused_by), now_us)
         self._recorder.submit(turn)
-        asked = _Asked(material, timeout_s, wanted_at_s, within, _failures(turn, extra))
-        self._look_up(turn, asked.failures)  # first, because the answer waits for it
+        failures = _failures(turn, extra)
+        lessons = turn.look_up(
+            failures, lambda: self._lessons.for_failures(turn.scope, turn.state, failures, turn.brought)
+        )
+        asked = _Asked(material, timeout_s, wanted_at_s, within, lessons)
         task = asyncio.create_task(self._run(turn, directive_id, reasons, caused_by, asked))
         turn.tasks[directive_id] = task
         task.add_done_callback(lambda done: self._done(turn, directive_id, done))
@@ -148,7 +151,7 @@ class Reflections:
         asked: _Asked,
     ) -> None:
         # The lessons are looked up while the model thinks; then the reflection waits for them, at most _LESSONS_S.
-        found = asyncio.create_task(self._found(turn, asked.failures))
+        found = asyncio.create_task(self._found(turn, asked.lessons))
         lessons: asyncio.Task[ContextBlock | None] | None = None
         try:
             reflection = _OF_SHELL
@@ -171,10 +174,9 @@ class Reflections:
         # A call that failed while the model was thinking could not start a reflection, so the schedule is asked again.
         self.look(turn)
 
-    async def _found(self, turn: LiveTurn, failures: tuple[FailedCall, ...]) -> FailureLessons:
-        """The lessons about these failures that the turn was not told. What is being told at a failing call goes first:
+    async def _found(self, turn: LiveTurn, looking_up: "asyncio.Task[FailureLessons]") -> FailureLessons:
+        """The lessons about its failures that the turn was not told. What is being told at a failing call goes first:
         its block has lessons too, of the same look-up."""
-        looking_up = self._look_up(turn, failures)
         if turn.telling:
             await asyncio.wait(tuple(turn.telling.values()), timeout=_LESSONS_S)
         found = await asyncio.shield(looking_up)
@@ -182,11 +184,6 @@ class Reflections:
         brought = turn.brought
         rest = tuple(lesson for lesson in found.lessons if lesson.item.id not in brought)
         return msgspec.structs.replace(found, lessons=rest)
-
-    def _look_up(self, turn: LiveTurn, failures: tuple[FailedCall, ...]) -> "asyncio.Task[FailureLessons]":
-        return turn.look_up(
-            failures, lambda: self._lessons.for_failures(turn.scope, turn.state, failures, turn.brought)
-        )
 
     async def _block(
         self, turn: LiveTurn, directive_id: DirectiveId, finding: "asyncio.Task[FailureLessons]"
