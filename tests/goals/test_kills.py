@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow("processes are killed at random")
 AGENTS = 8
 # Long enough that a kill meets calls of the model, short enough that it meets what comes after them.
 TAKES_S = 0.05
-SOME = pytest.param(2, 60, id="2-kills", marks=pytest.mark.timeout(300))
+SOME = pytest.param(4, 120, id="4-kills", marks=pytest.mark.timeout(300))
 MANY = pytest.param(50, 2_000, id="50-kills", marks=[pytest.mark.long, pytest.mark.timeout(1800)])
 Nemesis = Callable[[int], Awaitable[None]]
 
