@@ -14,6 +14,7 @@ from sidemirror_server.models.adapters.rules.pointing.record import Item, PastCa
 from sidemirror_server.models.adapters.rules.pointing.texts import name_words, numbers, stem, tokens_of, word_set
 
 Value = tuple[str, str | float]
+TypedValue = tuple[Value, str, int, int]
 
 _MOST_ROWS, _MOST_LINES, _LINE_CHARS = 400, 200, 300
 CLOCK = re.compile(
@@ -125,8 +126,18 @@ class Facts:
         return [RowGroup(rows) for rows in found.values() if len(rows) > 1]
 
 
-def typed(text: str) -> Iterator[tuple[Value, str, int, int]]:
+def typed(text: str) -> tuple[TypedValue, ...]:
     """The values of a text, each with its kind, and where it stands: days, times, identifiers and quantities."""
+    return _typed_short(text) if len(text) <= _LINE_CHARS else tuple(_typed(text))
+
+
+# One judgement meets the same cells and lines some twenty times.
+@lru_cache(maxsize=4_096)
+def _typed_short(text: str) -> tuple[TypedValue, ...]:
+    return tuple(_typed(text))
+
+
+def _typed(text: str) -> Iterator[TypedValue]:
     for day in days(text):
         yield ("day", f"{day.month}-{day.day}"), "day", day.start, day.end
     for match in CLOCK.finditer(text):
