@@ -59,7 +59,7 @@ def places(filled: Filled) -> dict[str, str]:
     return {
         "/turns": TASK,
         "/turns?session=none": "No turn is like that",
-        f"/turns/{filled.turn_id}": FAILURE,
+        f"/turns/{filled.turn_id}": "Learned from it",  # which is asked for last
         "/lessons": LESSON,
         f"/lessons/{filled.lesson_id}": "Where it was shown",
         "/recoveries": filled.signature,
