@@ -192,7 +192,7 @@ async def _without_store(process: Process, address: str) -> dict[str, float]:
             has_looked = found["sidemirror_loop_busy"] > 0
             return lag_s > 0 and backlog > 0 and found["sidemirror_calls_running"] > 0 and has_looked
 
-        await until(away, within_s=60)
+        await until(away, within_s=60, every_s=0.1)
         assert found["sidemirror_streams_open"] == 1
         process.signal(signal.SIGUSR2)
         waiting.cancel()
