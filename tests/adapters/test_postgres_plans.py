@@ -619,10 +619,10 @@ async def test_a_scan_would_be_seen(databases: Databases, filled: str) -> None:
     assert scan["Node Type"] == "Seq Scan" or read_by(scan) >= ROWS
 
 
-async def test_a_policy_that_is_asked_once_a_row_would_be_seen(databases: Databases) -> None:
+async def test_a_policy_that_is_asked_once_a_row_would_be_seen(databases: Databases, filled: str) -> None:
     """The same rows, with the functions of the policy not in sub-selects."""
-    async with databases.fresh() as name:
-        await databases.as_superuser(_FILL, name)
+    name = await databases.create(copy_of=filled)
+    try:
         await databases.as_superuser(
             "ALTER POLICY scope ON sidemirror.turns USING (tenant_id = sidemirror.tenant_id() || left(body::text, 0) "
             "AND project_id = sidemirror.project_id())",
@@ -630,6 +630,8 @@ async def test_a_policy_that_is_asked_once_a_row_would_be_seen(databases: Databa
         )
         plan = await explained(databases, name, turn_log._SQL["heads"], VALUES[turn_log]["heads"][0])
         assert any("tenant_id()" in node.get("Filter", "") for node in plan)
+    finally:
+        await databases.drop(name)
 
 
 async def test_the_serving_role_is_held_by_the_policies(databases: Databases, filled: str) -> None:
