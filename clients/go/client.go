@@ -177,6 +177,7 @@ func (c *Client) Shutdown(ctx context.Context) error {
 		_ = c.Conn.Close()
 		_ = c.probes.Close()
 		c.delivering.Wait()
+		c.link.heardOut()
 	}
 	lost := c.losses.soFar()
 	if lost == nil {

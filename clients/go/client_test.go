@@ -213,6 +213,29 @@ func TestNothingRunsOnAfterClose(t *testing.T) {
 	}
 }
 
+// A process that ends right after it would else not know why nothing arrived. Seen to fail when closing waits for nobody who
+// is told.
+func TestWhoClosesHasBeenTold(t *testing.T) {
+	var told atomic.Bool
+	client, err := Connect(
+		WithAddress("unix:"+filepath.Join(t.TempDir(), "nobody.sock")),
+		WithOnAway(func(error) {
+			time.Sleep(50 * time.Millisecond)
+			told.Store(true)
+		}),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.BeginTurn(TurnOptions{}).Plan(t.Context())
+	now, cancel := context.WithCancel(t.Context())
+	cancel()
+	_ = client.Shutdown(now)
+	if !told.Load() {
+		t.Error("closed before the agent was told that nobody is there")
+	}
+}
+
 // As by t.FailNow, which a test of an agent may call in its turn. Seen to fail, with SUCCESS, when only a panic and an
 // error count.
 func TestATurnWhoseGoroutineEndsHasNoOutcome(t *testing.T) {

@@ -22,6 +22,9 @@ const (
 	probeDeadline = 2 * time.Second
 	// steady: after so long the sidecar counts as back.
 	steady = 5 * time.Second
+	// lastWord is how long closing waits for what the agent is being told. More would hold up an agent that closes the
+	// client while it is told.
+	lastWord = 500 * time.Millisecond
 )
 
 // link is the state of the way to the sidecar, shared by all turns of a client: told once when the sidecar goes, and
@@ -36,6 +39,7 @@ type link struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	looking sync.WaitGroup
+	telling sync.WaitGroup
 
 	mu      sync.Mutex
 	outages int
@@ -73,6 +77,20 @@ func (l *link) close() {
 	l.cancel()
 	l.mu.Unlock()
 	l.looking.Wait()
+}
+
+// heardOut waits until the agent has been told everything: else a process that ends after it has closed would not know
+// why nothing arrived. Nothing is reported any more by then.
+func (l *link) heardOut() {
+	over := make(chan struct{})
+	go func() {
+		l.telling.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+	case <-time.After(lastWord):
+	}
 }
 
 // away: nothing is known to answer there.
@@ -116,13 +134,11 @@ func (l *link) answered(outages int) {
 // denied: the token may not report a turn, which is over. Of many such turns the first is told, until one is taken.
 func (l *link) denied(why error) {
 	l.mu.Lock()
-	barred := l.barred
-	l.barred = true
-	l.mu.Unlock()
-	if !barred {
-		// Not here: the agent may close the client then, which waits for whoever calls this.
-		go l.tellRefused(why)
+	defer l.mu.Unlock()
+	if !l.barred {
+		l.tell(func() { l.tellRefused(why) })
 	}
+	l.barred = true
 }
 
 // failed: a stream or call has failed that was begun after so many outages, because the sidecar is gone.
@@ -150,21 +166,28 @@ func (l *link) failed(why error, outages int) {
 // held, and returns what tells the agent.
 func (l *link) goAway(outages int, tell func() func()) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if outages != l.outages || l.here.Err() != nil {
-		l.mu.Unlock()
 		return
 	}
 	l.outages++
 	l.there = make(chan struct{})
 	l.leave()
-	told := tell()
-	l.looking.Add(1)
-	l.mu.Unlock()
-	go l.lookForIt()
-	if told != nil {
-		// Not here: the agent may close the client then, which waits for whoever calls this.
-		go told()
+	if told := tell(); told != nil {
+		l.tell(told)
 	}
+	l.looking.Add(1)
+	go l.lookForIt()
+}
+
+// tell calls back the agent. Not here: the agent may close the client then, which waits for whoever calls this. The mutex
+// is held.
+func (l *link) tell(told func()) {
+	l.telling.Add(1)
+	go func() {
+		defer l.telling.Done()
+		told()
+	}()
 }
 
 func (l *link) tellRefused(why error) {
@@ -209,12 +232,11 @@ func (l *link) lookForIt() {
 			break
 		}
 		l.mu.Lock()
-		tell := isNotLetIn(err) && !l.refused
-		l.refused = l.refused || tell
-		l.mu.Unlock()
-		if tell {
-			go l.tellRefused(err)
+		if isNotLetIn(err) && !l.refused {
+			l.refused = true
+			l.tell(func() { l.tellRefused(err) })
 		}
+		l.mu.Unlock()
 	}
 	l.heard()
 	l.mu.Lock()
