@@ -38,12 +38,19 @@ public final class Sidemirror extends Services implements AutoCloseable {
   /** How long {@link #close} waits for events that are still on their way. */
   private static final Duration DEFAULT_FLUSH = Duration.ofSeconds(2);
 
+  /** How long closing waits for what the agent is being told, for example by the thread that ends the process then. */
+  private static final Duration LAST_WORD = Duration.ofMillis(500);
+
   private static final System.Logger LOG = System.getLogger("dev.sidemirror.client");
 
   private final ScheduledThreadPoolExecutor own;
 
   /** Where the agent's callbacks run, one after the other: they may wait, and may close the client. */
   private final ThreadPoolExecutor telling;
+
+  /** Of {@code telling}: closing waits for it, if it does not close the client itself. */
+  private volatile Thread teller;
+
 
   private final Connections connections;
   private final Connections.Connection connection;
@@ -57,7 +64,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
     own.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
     telling =
         new ThreadPoolExecutor(
-            0, 1, 1, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), Sidemirror::thread, new ThreadPoolExecutor.DiscardPolicy());
+            0, 1, 1, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), this::tellerFor, new ThreadPoolExecutor.DiscardPolicy());
     List<ClientInterceptor> chain = new ArrayList<>();
     chain.add(new Calls(given.deadline, given.tokenFile, given.tenantId, given.projectId));
     chain.addAll(given.interceptors);
@@ -98,6 +105,11 @@ public final class Sidemirror extends Services implements AutoCloseable {
     Thread thread = new Thread(work, "sidemirror");
     thread.setDaemon(true);
     return thread;
+  }
+
+  private Thread tellerFor(Runnable work) {
+    teller = thread(work);
+    return teller;
   }
 
   /** Loads here what would otherwise be loaded while the agent reports its first turn. */
@@ -332,10 +344,14 @@ public final class Sidemirror extends Services implements AutoCloseable {
     own.shutdown();
     try {
       own.awaitTermination(1, TimeUnit.SECONDS);
+      telling.shutdown();
+      if (Thread.currentThread() != teller) {
+        telling.awaitTermination(LAST_WORD.toMillis(), TimeUnit.MILLISECONDS);
+      }
     } catch (InterruptedException interrupted) {
+      telling.shutdown();
       Thread.currentThread().interrupt();
     }
-    telling.shutdown();
     connection.close();
     connections.close();
     Undelivered left = link.losses().soFar();

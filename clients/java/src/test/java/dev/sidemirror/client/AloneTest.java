@@ -34,6 +34,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
@@ -183,6 +184,30 @@ class AloneTest {
       }
       turn.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
       assertEquals(0, turn.dropped());
+    }
+  }
+
+  /** Threads of the client end with the process. Seen to fail when closing waits for nobody who is told. */
+  @Test
+  void whoClosesHasBeenTold() throws InterruptedException {
+    CountDownLatch begun = new CountDownLatch(1);
+    AtomicBoolean told = new AtomicBoolean();
+    Sidemirror.Builder builder = Sidemirror.builder().address(nobody());
+    builder.onAway(
+        why -> {
+          begun.countDown();
+          try {
+            Thread.sleep(50);
+          } catch (InterruptedException interrupted) {
+            return;
+          }
+          told.set(true);
+        });
+    try (Sidemirror sidemirror = builder.connect()) {
+      sidemirror.beginTurn(TurnStarted.getDefaultInstance());
+      assertTrue(begun.await(60, TimeUnit.SECONDS));
+      sidemirror.close(Duration.ZERO);
+      assertTrue(told.get());
     }
   }
 
