@@ -162,7 +162,8 @@ func (c *Client) Flush(ctx context.Context) error {
 func (c *Client) Close() error { return c.Shutdown(context.Background()) }
 
 // Shutdown waits for what is on its way until the context ends, two seconds where it has no deadline; then it ends every
-// connection, and every call on them. The error is an [*UndeliveredError], also of what was dropped before, or nil.
+// connection, and every call on them. It waits half a second more, at most, for callbacks that still run. The error is an
+// [*UndeliveredError], also of what was dropped before, or nil.
 func (c *Client) Shutdown(ctx context.Context) error {
 	_ = c.Flush(ctx)
 	c.closing.Lock()
@@ -177,7 +178,7 @@ func (c *Client) Shutdown(ctx context.Context) error {
 		_ = c.Conn.Close()
 		_ = c.probes.Close()
 		c.delivering.Wait()
-		c.link.heardOut()
+		c.link.awaitCallbacks()
 	}
 	lost := c.losses.soFar()
 	if lost == nil {

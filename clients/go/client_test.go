@@ -213,8 +213,8 @@ func TestNothingRunsOnAfterClose(t *testing.T) {
 	}
 }
 
-// A process that ends right after it would else not know why nothing arrived. Seen to fail when closing waits for nobody who
-// is told.
+// A process that ends right after it has closed the client would lose what the callback says. Seen to fail when closing does
+// not wait for callbacks.
 func TestWhoClosesHasBeenTold(t *testing.T) {
 	var told atomic.Bool
 	client, err := Connect(

@@ -22,9 +22,9 @@ const (
 	probeDeadline = 2 * time.Second
 	// steady: after so long the sidecar counts as back.
 	steady = 5 * time.Second
-	// lastWord is how long closing waits for what the agent is being told. More would hold up an agent that closes the
-	// client while it is told.
-	lastWord = 500 * time.Millisecond
+	// callbackPatience is how long closing waits for callbacks that still run. An agent that closes the client in one of
+	// them waits for all of it.
+	callbackPatience = 500 * time.Millisecond
 )
 
 // link is the state of the way to the sidecar, shared by all turns of a client: told once when the sidecar goes, and
@@ -79,17 +79,17 @@ func (l *link) close() {
 	l.looking.Wait()
 }
 
-// heardOut waits until the agent has been told everything: else a process that ends after it has closed would not know
-// why nothing arrived. Nothing is reported any more by then.
-func (l *link) heardOut() {
-	over := make(chan struct{})
+// awaitCallbacks waits until the callbacks that were begun have returned: a process that ends right after it has closed the
+// client would lose what they say. No further one is begun by then.
+func (l *link) awaitCallbacks() {
+	returned := make(chan struct{})
 	go func() {
 		l.telling.Wait()
-		close(over)
+		close(returned)
 	}()
 	select {
-	case <-over:
-	case <-time.After(lastWord):
+	case <-returned:
+	case <-time.After(callbackPatience):
 	}
 }
 
@@ -136,7 +136,7 @@ func (l *link) denied(why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.barred {
-		l.tell(func() { l.tellRefused(why) })
+		l.callBack(func() { l.tellRefused(why) })
 	}
 	l.barred = true
 }
@@ -174,19 +174,19 @@ func (l *link) goAway(outages int, tell func() func()) {
 	l.there = make(chan struct{})
 	l.leave()
 	if told := tell(); told != nil {
-		l.tell(told)
+		l.callBack(told)
 	}
 	l.looking.Add(1)
 	go l.lookForIt()
 }
 
-// tell calls back the agent. Not here: the agent may close the client then, which waits for whoever calls this. The mutex
-// is held.
-func (l *link) tell(told func()) {
+// callBack runs a callback of the agent in a goroutine of its own: it may close the client, which waits for the goroutine
+// that calls this. The mutex is held.
+func (l *link) callBack(callback func()) {
 	l.telling.Add(1)
 	go func() {
 		defer l.telling.Done()
-		told()
+		callback()
 	}()
 }
 
@@ -234,7 +234,7 @@ func (l *link) lookForIt() {
 		l.mu.Lock()
 		if isNotLetIn(err) && !l.refused {
 			l.refused = true
-			l.tell(func() { l.tellRefused(err) })
+			l.callBack(func() { l.tellRefused(err) })
 		}
 		l.mu.Unlock()
 	}

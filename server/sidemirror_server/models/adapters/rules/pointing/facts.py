@@ -14,6 +14,7 @@ from sidemirror_server.models.adapters.rules.pointing.record import Item, PastCa
 from sidemirror_server.models.adapters.rules.pointing.texts import name_words, numbers, stem, tokens_of, word_set
 
 Value = tuple[str, str | float]
+# With its kind, and where it begins and ends in its text.
 TypedValue = tuple[Value, str, int, int]
 
 _MOST_ROWS, _MOST_LINES, _LINE_CHARS = 400, 200, 300
@@ -131,7 +132,7 @@ def typed(text: str) -> tuple[TypedValue, ...]:
     return _typed_short(text) if len(text) <= _LINE_CHARS else tuple(_typed(text))
 
 
-# One judgement meets the same cells and lines some twenty times.
+# A judgement reads the same cells and lines for each claim anew.
 @lru_cache(maxsize=4_096)
 def _typed_short(text: str) -> tuple[TypedValue, ...]:
     return tuple(_typed(text))

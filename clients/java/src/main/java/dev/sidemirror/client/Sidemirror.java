@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -38,8 +39,8 @@ public final class Sidemirror extends Services implements AutoCloseable {
   /** How long {@link #close} waits for events that are still on their way. */
   private static final Duration DEFAULT_FLUSH = Duration.ofSeconds(2);
 
-  /** How long closing waits for what the agent is being told, for example by the thread that ends the process then. */
-  private static final Duration LAST_WORD = Duration.ofMillis(500);
+  /** How long {@link #close} waits for callbacks that still run: their thread would not keep the process alive. */
+  private static final Duration CALLBACK_PATIENCE = Duration.ofMillis(500);
 
   private static final System.Logger LOG = System.getLogger("dev.sidemirror.client");
 
@@ -48,9 +49,8 @@ public final class Sidemirror extends Services implements AutoCloseable {
   /** Where the agent's callbacks run, one after the other: they may wait, and may close the client. */
   private final ThreadPoolExecutor telling;
 
-  /** Of {@code telling}: closing waits for it, if it does not close the client itself. */
+  /** The thread of {@code telling}. A callback that closes the client does not wait for itself. */
   private volatile Thread teller;
-
 
   private final Connections connections;
   private final Connections.Connection connection;
@@ -105,6 +105,15 @@ public final class Sidemirror extends Services implements AutoCloseable {
     Thread thread = new Thread(work, "sidemirror");
     thread.setDaemon(true);
     return thread;
+  }
+
+  private static void end(ExecutorService executor, Duration patience) {
+    executor.shutdown();
+    try {
+      executor.awaitTermination(patience.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   private Thread tellerFor(Runnable work) {
@@ -341,17 +350,8 @@ public final class Sidemirror extends Services implements AutoCloseable {
     // Counted here: the client's own thread may be late on a busy machine.
     link.turns().forEach(Delivery::drop);
     own.execute(link::close);
-    own.shutdown();
-    try {
-      own.awaitTermination(1, TimeUnit.SECONDS);
-      telling.shutdown();
-      if (Thread.currentThread() != teller) {
-        telling.awaitTermination(LAST_WORD.toMillis(), TimeUnit.MILLISECONDS);
-      }
-    } catch (InterruptedException interrupted) {
-      telling.shutdown();
-      Thread.currentThread().interrupt();
-    }
+    end(own, Duration.ofSeconds(1));
+    end(telling, Thread.currentThread() == teller ? Duration.ZERO : CALLBACK_PATIENCE);
     connection.close();
     connections.close();
     Undelivered left = link.losses().soFar();

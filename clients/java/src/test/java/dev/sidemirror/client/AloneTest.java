@@ -187,7 +187,7 @@ class AloneTest {
     }
   }
 
-  /** Threads of the client end with the process. Seen to fail when closing waits for nobody who is told. */
+  /** The thread of callbacks ends with the process. Seen to fail when closing does not wait for callbacks. */
   @Test
   void whoClosesHasBeenTold() throws InterruptedException {
     CountDownLatch begun = new CountDownLatch(1);
