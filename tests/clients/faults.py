@@ -150,8 +150,13 @@ def told(lines: Sequence[str]) -> list[tuple[str, int]]:
     return asked
 
 
-def rounds(steps: str, count: int, file: Path) -> Path:
-    """The scenario with the steps of its round as often, written to `file`."""
+# What the times of the first rounds are called, behind the name of what is timed.
+BEFORE = ", before"
+
+
+def rounds(steps: str, count: int, file: Path, *, first_apart: int = 0) -> Path:
+    """The scenario with the steps of its round as often, written to `file`. `first_apart`: of so many rounds, the first
+    ones, what is timed has a name that says so."""
     given: list[dict[str, Any]] = json.loads((SCENARIO / steps).read_text())
     places = [place for place, step in enumerate(given) if step.get("round")]
     first, last = places[0], places[-1] + 1
@@ -161,5 +166,8 @@ def rounds(steps: str, count: int, file: Path) -> Path:
         for number in range(count)
         for step in given[first:last]
     ]
+    for step in repeated[: first_apart * (last - first)]:
+        if "timed" in step:
+            step["timed"] += BEFORE
     file.write_text(json.dumps([*given[:first], *repeated, *given[last:]]))
     return file

@@ -17,6 +17,7 @@ from sidemirror_server.thinking.sessions import config_body
 from sidemirror_server.thinking.store import SessionRecord
 from sidemirror_server.trace.event import Event, ToolFailed, TurnFinished
 from sidemirror_server.trace.log import TurnHead, TurnStanding
+from sidemirror_server.turns import recorder
 from sidemirror_server.turns.limits import TurnLimits
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.vocabulary.errors import NotFound, StoreUnavailable, WrongState
@@ -61,6 +62,21 @@ async def test_a_session_is_not_deleted_under_a_turn_that_is_about_to_end(tmp_pa
 
         assert (turn.lost, turn.over, turn.durable) == (None, True, turn.state.last_sequence)
         assert await own.log.head(SCOPE, TurnId("turn")) is None
+
+
+async def test_a_reflection_on_a_failure_waits_for_no_append(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen to fail when the claim of a reflection is appended at once."""
+    monkeypatch.setattr(recorder, "LINGER_S", 2 * PATIENCE_S)
+    async with house(tmp_path) as own, asyncio.timeout(PATIENCE_S):
+        turn = await own.start("turn")
+        await own.recorder.wait_durable(turn, begun := turn.state.last_sequence)
+        own.report(turn, ToolFailed("", "gone"))
+        while not any(isinstance(said.directive.what, Reflection) for said in turn.said):
+            await asyncio.sleep(0.001)
+        assert turn.durable == begun
+        # Whoever waits for it hurries the append of all of it.
+        await own.recorder.wait_durable(turn, turn.state.last_sequence)
+        assert turn.durable == begun + 3
 
 
 async def test_a_session_with_an_open_turn_is_not_deleted(tmp_path: Path) -> None:

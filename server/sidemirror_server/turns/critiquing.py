@@ -62,7 +62,7 @@ class TurnCritiques:
         if allowed.status is not ResultStatus.OK:
             self._record(turn, begun, _unkept(state, now_us, Verdict(allowed.status, allowed.detail)))
             return
-        self._recorder.submit(turn)
+        self._recorder.submit(turn, gather=True)
         limit_s = state.budget.time_limit_s
         timeout_s = model_timeout_s(None if limit_s is None else limit_s - ran_s)
         unspent = left(state, now_us)
@@ -117,7 +117,7 @@ class TurnCritiques:
         )
         now_us = self._clock.now_us()
         turn.record(Directive(begun.directive_id, now_us, what, begun.caused_by), now_us)
-        self._recorder.submit(turn)
+        self._recorder.submit(turn, gather=True)
         turn.wake()
 
 

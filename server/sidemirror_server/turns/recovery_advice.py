@@ -146,7 +146,7 @@ class RecoveryAdvice:
             what = Advised(ContextBlock(), failed.signature, advice.silence)
         now_us = self._clock.now_us()
         turn.record(Directive(directive_id, now_us, what, (event_id,), is_shadow=not block.items), now_us)
-        self._recorder.submit(turn)
+        self._recorder.submit(turn, gather=True)
 
     async def _lessons_alone(self, turn: LiveTurn, directive_id: DirectiveId, event_id: EventId) -> ContextBlock | None:
         """The block of the lessons about a failure of which no recovery is told; None if there are none."""

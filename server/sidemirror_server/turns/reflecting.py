@@ -112,7 +112,7 @@ class Reflections:
         unspent = left(turn.state, now_us)
         within = Within(unspent.tokens, unspent.usd)
         turn.record(SlotClaim(directive_id, now_us, reasons, caused_by), now_us)
-        self._recorder.submit(turn)
+        self._recorder.submit(turn, gather=True)
         failures = _failures(turn, extra)
         lessons = turn.look_up(
             failures, lambda: self._lessons.for_failures(turn.scope, turn.state, failures, turn.brought)
@@ -220,7 +220,7 @@ class Reflections:
         now_us = self._clock.now_us()
         turn.record(Directive(directive_id, now_us, reflection, caused_by, reasons), now_us)
         turn.wake()  # before the writer, which may take the loop for a moment
-        self._recorder.submit(turn)
+        self._recorder.submit(turn, gather=True)
 
 
 async def not_retired(retired: RetiredWords, scope: Scope, reflection: Reflection) -> Reflection:
