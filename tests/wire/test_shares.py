@@ -1,6 +1,7 @@
 """What one agent may take of a sidecar that many share: its limits are its own, and its neighbours notice nothing."""
 
 import asyncio
+import contextlib
 import itertools
 import time
 from pathlib import Path
@@ -10,8 +11,11 @@ from typing import Any
 import grpc
 import pytest
 
-from sidemirror.v1 import sidecar_pb2
+from sidemirror.v1 import critique_pb2, sidecar_pb2
+from sidemirror.v1 import reflective_memory_pb2 as memory_pb2
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1.critique_pb2_grpc import CritiqueServiceStub
+from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.rpc.boundary.access import Grant, Token
@@ -151,18 +155,57 @@ async def test_a_message_for_which_there_is_no_room_is_refused(tmp_path: Path) -
         await asyncio.gather(*waiting, return_exceptions=True)
 
 
-async def test_after_a_pause_a_quarter_of_a_second_is_there_at_once() -> None:
-    """Of a MiB a second 22 messages, which count as 12 KiB each. Seen to fail with a whole second's: all thirty."""
+async def at_once(**how: bool) -> int:
+    """How many messages pass one after the other, after a pause, until one has to wait, where a MiB a second may."""
     clock = SetClock()
     share = Shares(AgentLimits(agent_bytes_per_second=2**20), clock, traffic()).of(TOKEN)
     assert share is not None
     clock.advance(3600.0)
-    sending = [asyncio.create_task(share.pace(1, "S")) for _ in range(30)]
-    for _ in range(200):
-        await asyncio.sleep(0)
-    assert sum(one.done() for one in sending) == 22
-    for one in sending:
-        one.cancel()
+    for passed in range(30):
+        sending = asyncio.create_task(share.pace(1, "S", **how))
+        for _ in range(3):
+            await asyncio.sleep(0)
+        if not sending.done():
+            sending.cancel()
+            return passed
+    return 30
+
+
+async def test_after_a_pause_a_quarter_of_a_second_is_there_at_once() -> None:
+    """Messages count as 12 KiB each. Seen to fail with a whole second's: all thirty."""
+    assert await at_once() == 22
+
+
+async def test_a_call_that_may_ask_a_model_counts_as_four() -> None:
+    """Seen to fail when it counts as any other call does."""
+    assert await at_once(asks=True) == 6
+
+
+@pytest.mark.parametrize(
+    ("stub", "request_type", "refused"),
+    [
+        (ThinkingServiceStub, pb.ReflectRequest, "agent_bytes_per_second"),
+        (CritiqueServiceStub, critique_pb2.CritiqueRequest, "agent_bytes_per_second"),
+        (CritiqueServiceStub, critique_pb2.EvaluateTraceRequest, "agent_bytes_per_second"),
+        (ReflectiveMemoryServiceStub, memory_pb2.GenerateReflectionRequest, "agent_bytes_per_second"),
+        (ReflectiveMemoryServiceStub, memory_pb2.QueryReflectionsRequest, ""),
+    ],
+)
+async def test_which_calls_may_ask_a_model(stub: Any, request_type: Any, refused: str, tmp_path: Path) -> None:
+    """At 12 KiB a second the call after one of them is four seconds away, and after another one less than a second.
+    Seen to fail when a table does not say it."""
+    given = settings(tmp_path, agent_bytes_per_second=12 * 1024)
+    async with running(tmp_path, **given) as served, grpc.aio.insecure_channel(served.address) as channel:
+        call = getattr(stub(channel), request_type.DESCRIPTOR.name.removesuffix("Request"))
+        with contextlib.suppress(grpc.aio.AioRpcError):  # it is not whole
+            await call(request_type(), metadata=bearer(ACME))
+        info = SidecarServiceStub(channel).GetServerInfo(sidecar_pb2.GetServerInfoRequest(), metadata=bearer(ACME))
+        try:
+            await info
+            found = ""
+        except grpc.aio.AioRpcError as error:
+            found = told(error)[0]
+    assert found == refused
 
 
 async def test_events_cost_in_whatever_messages_they_come(tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ class Endpoint:
         self.scripts: dict[str, Script] = {}
         self.seen: dict[str, list[Exchange]] = {}
         self.url = ""
+        # What a model takes to answer, in seconds.
+        self.model_s = 0.0
         self.over = threading.Event()
         self._news = threading.Condition()
 
@@ -91,6 +93,7 @@ def serving() -> Iterator[Endpoint]:
             if isinstance(exchange.answer, Fails):
                 self._send(exchange.answer.status, b'{"error": {"message": "scripted", "type": "server_error"}}')
                 return
+            time.sleep(endpoint.model_s)
             exchange.answered_s = time.monotonic()
             if request.streamed:
                 events = wire.stream(exchange.request, exchange.answer, exchange.call_ids)

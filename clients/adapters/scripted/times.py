@@ -5,7 +5,6 @@ SIDEMIRROR_ADDRESS (without it the agent runs without the adapter), SIDECAR_PID 
 """
 
 import asyncio
-import itertools
 import json
 import os
 import signal
@@ -13,44 +12,24 @@ import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-from scripted.endpoint import Endpoint, serving
-from scripted.wire import Answer, Call, Request
+from scripted.apart import Times, apart
+from scripted.endpoint import Endpoint
 from sidemirror_client import connect
-
-CALLS = 10
-# In milliseconds, by the tool that was called.
-Times = dict[str, list[float]]
-
-
-def _answer(request: Request) -> Answer:
-    """Calls that succeed and fail by turns, each with arguments of its own."""
-    if request.number == CALLS:
-        return "Done."
-    name = "works" if request.number % 2 == 0 else "fails"
-    return [Call(name, {"key": f"{request.model}-{request.number}"})]
-
-
-def _gaps_ms(endpoint: Endpoint, model: str, took: Times) -> None:
-    exchanges = endpoint.seen[model]
-    for one, after in itertools.pairwise(exchanges):
-        name = one.answer[0].name if isinstance(one.answer, list) else ""
-        took[name].append((after.came_s - one.answered_s) * 1000)
 
 
 async def measured(runs: int, run: Callable[[Endpoint, str], Awaitable[None]]) -> Times:
     """The times of so many runs of an agent with a model of this name. The first three are not counted."""
-    took: Times = {"works": [], "fails": []}
-    with serving() as endpoint:
+    with apart() as there:
         for number in range(runs + 3):
-            model = f"m{number}"
-            endpoint.scripts[model] = _answer
-            await run(endpoint, model)
+            await run(there.endpoint, f"m{number}")
             if number == 2 and "SIDECAR_PID" in os.environ:
                 os.kill(int(os.environ["SIDECAR_PID"]), signal.SIGSTOP)
                 # Until it is known to be away, which takes two seconds, runs wait as long as they are set to.
                 await asyncio.sleep(5)
-            if number >= 3:
-                _gaps_ms(endpoint, model, took)
+    took: Times = {"works": [], "fails": []}
+    for of_run in there.times[3:]:
+        for tool, times in of_run.items():
+            took[tool] += times
     return took
 
 

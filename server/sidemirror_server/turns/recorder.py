@@ -26,8 +26,8 @@ _log = logging.getLogger(__name__)
 FIRST_RETRY_S = 0.05
 LAST_RETRY_S = 2.0
 # What nobody waits to see on the disk is gathered for this time into one append: events, and what is said to them. An
-# append occupies the event loop longer than an event does, so without the delay an agent would often wait for the append
-# of its previous event, and what is said to a failure for the append of that failure. Chosen here: a fifth of the 50 ms
+# append occupies the event loop longer than an event does, so without the delay an agent would often wait for the
+# append of its previous event, and what is said to a failure for that of the failure. Chosen here: a fifth of the 50 ms
 # in which an acknowledgement is promised (decision 012).
 LINGER_S = 0.01
 

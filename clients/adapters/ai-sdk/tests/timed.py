@@ -4,9 +4,10 @@ import asyncio
 import os
 
 from agents import Agents
+from scripted.apart import Times
 from scripted.endpoint import Endpoint
 from scripted.record import Sidecar
-from scripted.times import Times, measured, printed
+from scripted.times import measured, printed
 
 
 async def times(runs: int) -> Times:

@@ -84,7 +84,7 @@ class Boundary:
 
     def unary(self, method: str, request_type: type[Message], rpc: Unary) -> Handler:
         """The handler of a method that takes one request and gives one answer."""
-        serve, complete, binds, permits = rpc.serve, rpc.complete, rpc.binds, rpc.permits
+        serve, complete, binds, permits, asks = rpc.serve, rpc.complete, rpc.binds, rpc.permits, rpc.asks
         from_bytes, violations_of = request_type.FromString, checker_of(request_type, self._text_bytes)
         is_write, events_in = is_write_of(request_type), event_counter_of(request_type)
         is_timed = is_timed_of(method, request_type)
@@ -97,7 +97,7 @@ class Boundary:
                 self._admission.enter_call()
                 try:
                     caller = self._identity.caller_of(method, context) if self._identity.asks else None
-                    share = await self._enter_call(caller, raw, method, events_in)
+                    share = await self._enter_call(caller, raw, method, events_in, asks=asks)
                     began_s = self._clock.monotonic_s()
                     # The code of `reader_of`, inlined: in a small unary call each function call counts.
                     try:
@@ -278,7 +278,13 @@ class Boundary:
         return handle
 
     async def _enter_call(
-        self, caller: Token | None, raw: bytes, method: str, events_in: Callable[[bytes], int] | None = None
+        self,
+        caller: Token | None,
+        raw: bytes,
+        method: str,
+        events_in: Callable[[bytes], int] | None = None,
+        *,
+        asks: bool = False,
     ) -> Share | None:
         """Counts a unary call with this request into its agent's share; None where nothing is shared out. Raises
         LimitReached."""
@@ -287,7 +293,8 @@ class Boundary:
             share.enter_call()
             try:
                 share.check_turn()
-                await share.pace(len(raw), method, events=0 if events_in is None else events_in(raw))
+                events = 0 if events_in is None else events_in(raw)
+                await share.pace(len(raw), method, events=events, asks=asks)
             except BaseException:
                 share.leave_call()
                 raise

@@ -33,12 +33,13 @@ Begin: TypeAlias = Callable[[Any], Call]
 class Unary(msgspec.Struct, frozen=True):
     """One request, one answer. `complete` adds the parts that must not be stored with an answer. `binds` says whether
     an answer binds its request_id; None: every answer does. `permits` is asked before `serve`, and before a stored
-    answer is given; None: who may call in the scope may make this call."""
+    answer is given; None: who may call in the scope may make this call. `asks`: it may ask a model."""
 
     serve: Callable[[Any, Call], Awaitable[Message]]
     complete: Complete | None = None
     binds: Binds | None = None
     permits: Permits | None = None
+    asks: bool = False
 
 
 class ServerStream(msgspec.Struct, frozen=True):

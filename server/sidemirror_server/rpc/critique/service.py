@@ -26,9 +26,11 @@ def critique_service(model: ScopedModel, critic: Critic, store: Critiques, turns
     return ServiceTable(
         CRITIQUE,
         ShouldCritique=Unary(should_critique),
-        Critique=Unary(partial(critique, critic, turns), binds=lambda response: response.critique.status == _OK),
+        Critique=Unary(
+            partial(critique, critic, turns), binds=lambda response: response.critique.status == _OK, asks=True
+        ),
         Revise=ServerStream(partial(revise, model, critic, turns), _revise_binds),
-        EvaluateTrace=Unary(partial(evaluate_trace, model, turns)),
+        EvaluateTrace=Unary(partial(evaluate_trace, model, turns), asks=True),
         Debate=ServerStream(partial(debate, model, critic, turns), _debate_binds),
         ListCritiques=Unary(partial(list_critiques, store)),
         GetCritiqueStatistics=Unary(partial(get_critique_statistics, store)),

@@ -75,7 +75,7 @@ def memory_service(
     """The table of ReflectiveMemoryService. `schedule` None: this server does not dream."""
     return ServiceTable(
         MEMORY,
-        GenerateReflection=Unary(partial(generate_reflection, reflector, keeper, receipts, turns, retired)),
+        GenerateReflection=Unary(partial(generate_reflection, reflector, keeper, receipts, turns, retired), asks=True),
         StoreReflection=Unary(partial(store_reflection, keeper, turns)),
         GetReflection=Unary(partial(get_reflection, store)),
         ListReflections=Unary(partial(list_reflections, store)),

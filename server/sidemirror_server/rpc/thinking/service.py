@@ -79,6 +79,7 @@ def thinking_service(
         Reflect=Unary(
             partial(reflect, conductor, recorder, gateway, prompts, retired),
             binds=lambda response: bool(response.directive_id),
+            asks=True,
         ),
         GetReflectionPrompt=Unary(partial(get_reflection_prompt, conductor, prompts)),
     )
