@@ -24,6 +24,7 @@ from sidemirror_server.vocabulary.errors import NotFound, StoreUnavailable, Wron
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus
+from tests.faults.waiting import until
 from tests.turns.house import PATIENCE_S, SCOPE, SESSION, event, house
 
 
@@ -71,8 +72,7 @@ async def test_a_reflection_on_a_failure_waits_for_no_append(tmp_path: Path, mon
         turn = await own.start("turn")
         await own.recorder.wait_durable(turn, begun := turn.state.last_sequence)
         own.report(turn, ToolFailed("", "gone"))
-        while not any(isinstance(said.directive.what, Reflection) for said in turn.said):
-            await asyncio.sleep(0.001)
+        await until(lambda: any(isinstance(said.directive.what, Reflection) for said in turn.said))
         assert turn.durable == begun
         # Whoever waits for it hurries the append of all of it.
         await own.recorder.wait_durable(turn, turn.state.last_sequence)
