@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from sidemirror_server.memory.finding.worth_telling import is_about, says_nothing_at_failure, says_nothing_at_start
-from sidemirror_server.memory.record import MemoryKind, MemoryRecord
+from sidemirror_server.memory.record import MemoryKind, MemoryRecord, Teaching
 from sidemirror_server.vocabulary.origin import Origin
 
 TASK = "Count the customers of each country"
@@ -94,3 +94,13 @@ def test_at_a_start(text: str) -> None:
     is_other = text == OTHER
     assert told == {"another": is_other, "none": is_other, "same": advises, "failed": advises}
     assert not says_nothing_at_start(reviewed(lesson(text)), "", had_failure=False)
+
+
+def test_at_the_start_of_a_later_task_that_taught_it_too() -> None:
+    """Seen to fail when only the first task counts: what every task of a project learned came at the start of one."""
+    later = "Which users have signed up in May?"
+    again = msgspec.structs.replace(lesson(LOOK_UP), taught_by=(Teaching(("turn:t",), "k", 1, task=later),))
+    assert says_nothing_at_start(lesson(LOOK_UP), later, had_failure=False)
+    assert not says_nothing_at_start(again, later, had_failure=False)
+    assert not says_nothing_at_start(again, TASK, had_failure=False)
+    assert says_nothing_at_start(again, "Count the users of each town by age", had_failure=False)

@@ -121,6 +121,20 @@ def test_the_lesson_comes_to_the_next_turn_that_fails_so(server: SidecarThread) 
         assert memory.id not in shown
 
 
+def test_a_lesson_comes_at_the_start_of_every_task_that_taught_it(server: SidecarThread) -> None:
+    """Seen to fail when only the first task counts: each later one began without it, however often it was run."""
+    shown: dict[str, list[str]] = {}
+    with memories(server) as stub:
+        for count, task in enumerate(("Count the users", "Which users have signed up in May?"), 1):
+            run_turn(server, "tasks", *failing(), task=task, session_id=f"s{count}")
+            strengthened(server, "tasks", count)
+        for task in ("Count the users", "Which users have signed up in May?", "Name the users of May who paid"):
+            asked = pb.BuildMemoryContextRequest(tenant_id="tasks", task=task)
+            shown[task] = [item.text for item in stub.BuildMemoryContext(asked, timeout=TIMEOUT_S).block.items]
+    told = ["There is no table `users`: list or look up what exists before calling `sql` again."]
+    assert list(shown.values()) == [told, told, []]
+
+
 def test_a_turn_without_anything_to_learn_leaves_nothing(server: SidecarThread) -> None:
     run_turn(server, "nothing", called("sql", "SELECT 1", "c"), returned("1", "c"), finished())
     run_turn(server, "nothing", *failing("An error occurred while running the tool."))

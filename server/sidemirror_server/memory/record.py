@@ -81,13 +81,14 @@ class AppliesWhen(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class Teaching(msgspec.Struct, frozen=True, omit_defaults=True):
     """One time that a memory was taught: by which sources (keys of `trace/sources.py`), in which words (`text_key`), by
-    which episode and about a failure of which signature, if these are known."""
+    which episode, about a failure of which signature and in which task (its beginning), if these are known."""
 
     sources: tuple[str, ...]
     text_key: str
     taught_us: int
     episode: str = ""
     error_signature: str = ""
+    task: str = ""
 
 
 class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -350,6 +351,12 @@ def sources_of(record: MemoryRecord) -> tuple[str, ...]:
     named = (source for taught in record.taught_by for source in taught.sources)
     in_session = (key(SourceKind.SESSION, session_id),) if isinstance(session_id, str) and session_id else ()
     return tuple(dict.fromkeys((*named, *in_session, *keys(SourceKind.MEMORY, record.derived_from))))
+
+
+def tasks_of(record: MemoryRecord) -> tuple[str, ...]:
+    """The tasks that taught a memory, the first one first, each once."""
+    taught = (one.task for one in record.taught_by)
+    return tuple(dict.fromkeys(filter(None, (record.task_text, *taught))))
 
 
 def heard_us_of(record: MemoryRecord, now_us: int) -> int:

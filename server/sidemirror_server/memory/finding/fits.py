@@ -8,7 +8,7 @@ import msgspec
 from sidemirror_server.memory.finding.ranking import Ranked
 from sidemirror_server.memory.finding.worth_telling import says_nothing_at_start, says_the_same
 from sidemirror_server.memory.kin.signature import tool_of
-from sidemirror_server.memory.record import MemoryRecord, quarantine_word
+from sidemirror_server.memory.record import MemoryRecord, quarantine_word, tasks_of
 from sidemirror_server.policy.record import Advice
 from sidemirror_server.trace.receipts import Fit, FitBy
 from sidemirror_server.vocabulary.block import Omitted
@@ -169,4 +169,4 @@ def _fits_by_words(one: Candidate, asked: frozenset[str]) -> bool:
 
 def _shared(one: Candidate, asked: frozenset[str]) -> frozenset[str]:
     """The telling words that the task and the memory have in common."""
-    return asked & telling_terms(f"{own_words(one.memory.content)}\n{one.memory.task_text}")
+    return asked & telling_terms("\n".join((own_words(one.memory.content), *tasks_of(one.memory))))

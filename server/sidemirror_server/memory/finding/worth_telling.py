@@ -8,7 +8,7 @@ also if a person has reviewed it.
 from collections.abc import Iterable
 
 from sidemirror_server.memory.kin.signature import tool_of
-from sidemirror_server.memory.record import MemoryRecord
+from sidemirror_server.memory.record import MemoryRecord, tasks_of
 from sidemirror_server.vocabulary.by_rule import RuleKind, RuleWords, own_words, rule_words
 from sidemirror_server.vocabulary.missing_names import missing_name
 from sidemirror_server.vocabulary.telling import STOCK
@@ -90,5 +90,7 @@ def _unreviewed(memory: MemoryRecord) -> RuleWords | None:
 
 
 def _is_same_task(memory: MemoryRecord, task: str) -> bool:
-    asked, known = (frozenset(terms_of(text).split()) for text in (task, memory.task_text))
-    return bool(asked) and says_the_same(asked, known)
+    """Whether a lesson came of a task that says nearly the same: the first one that taught it, or a later one."""
+    asked = frozenset(terms_of(task).split())
+    known = (frozenset(terms_of(one).split()) for one in tasks_of(memory))
+    return bool(asked) and any(says_the_same(asked, terms) for terms in known)

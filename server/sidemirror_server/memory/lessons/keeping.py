@@ -37,6 +37,8 @@ REPEATS = "it repeats a lesson that the agent had been shown"
 SAYS_NOTHING = "it says nothing but how the task ended"
 # In code points: how much of its task a record keeps. Chosen here: enough for search.
 _TASK_CHARS = 4_000
+# The same of each task that taught it, for its record keeps sixteen of them. Chosen here: a sentence or two.
+_TAUGHT_TASK_CHARS = 500
 
 
 class Trust(msgspec.Struct, frozen=True):
@@ -195,7 +197,8 @@ def lesson_of(
 def _taught(result: Result, text: str, taught_us: int) -> tuple[Teaching, ...]:
     if not result.sources:
         return ()
-    return (Teaching(result.sources, text_key(text), taught_us, result.episode, result.error_signature),)
+    task = clip(result.task, _TAUGHT_TASK_CHARS)
+    return (Teaching(result.sources, text_key(text), taught_us, result.episode, result.error_signature, task),)
 
 
 def judged(revision: Revision, known: MemoryRecord) -> Revision:

@@ -147,7 +147,8 @@ def _check_bounds(memory: MemoryRecord) -> None:
     signatures = (memory.error_signature, *(taught.error_signature for taught in memory.taught_by))
     if not all(is_signature(one) for one in signatures if one):
         raise BadLine("an error signature that is none")
-    if len(memory.task_text) > _LONGEST_TASK or len(memory.reason) > _LONGEST_NOTE:
+    tasks = (memory.task_text, *(taught.task for taught in memory.taught_by))
+    if any(len(task) > _LONGEST_TASK for task in tasks) or len(memory.reason) > _LONGEST_NOTE:
         raise BadLine("a text is too long")
     times = (memory.created_us, memory.updated_us, memory.strengthened_us)
     if not all(0 <= at_us <= _LAST_US for at_us in times) or not all(
