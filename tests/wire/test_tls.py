@@ -223,10 +223,9 @@ async def test_reflection_by_policy(said: str | None, wide: bool, answers: bool,
         async with grpc.aio.secure_channel(address, credentials) as channel:
             reflection: Any = reflection_pb2_grpc
             stub = reflection.ServerReflectionStub(channel)
-            call = stub.ServerReflectionInfo(
-                iter([reflection_pb2.ServerReflectionRequest(list_services="")]), timeout=60
-            )
+            call = stub.ServerReflectionInfo(timeout=60)
             if answers:
+                await call.write(reflection_pb2.ServerReflectionRequest(list_services=""))
                 assert "sidemirror.v1.ThinkingService" in str(await call.read())
             else:
                 with pytest.raises(grpc.aio.AioRpcError) as refused:
