@@ -266,6 +266,19 @@ async def test_texts_that_the_sidecar_would_refuse_are_cut_in_every_method_of_a_
     assert [report.goal_id for report in reports.reports] == ["huge"]
 
 
+async def test_a_refused_call_is_told_once(sidecar: Sidecar, caplog: pytest.LogCaptureFixture) -> None:
+    """Seen to fail when it gives nothing, as if nothing were known. More lessons than there may be are the most."""
+    async with connect(f"127.0.0.1:{sidecar.port}") as sidemirror, sidemirror.begin_turn(task="count") as turn:
+        assert await turn.plan(20) is not None
+        await turn.recall(max_items=1_000)
+        assert caplog.messages == []
+        for _ in range(2):
+            assert await turn.recall(tools=["t" * 300]) is None
+    (told,) = caplog.messages
+    assert "a call is refused" in told
+    assert "tools" in told
+
+
 # Beside a call that failed, without which the rules let it through.
 WRONG, RIGHT = "There are 41 orders.", "I could not count the orders: there is no such table."
 

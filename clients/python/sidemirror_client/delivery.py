@@ -14,7 +14,7 @@ import grpc
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_client.link import FIRST_PAUSE_S, LONGEST_PAUSE_S, Link
 from sidemirror_client.pool import Pool
-from sidemirror_client.problem import is_refused, problem_of, reason_of
+from sidemirror_client.problem import FINAL, is_refused, problem_of, reason_of
 from sidemirror_client.turn_queue import Queue, Report, Wakes
 
 # What the sidecar takes in one request; bytes are kept well below its 4 MiB a message.
@@ -29,18 +29,6 @@ _REPORT_S = 10.0
 _BREATH_S = 0.001
 # How long an event that the sidecar says nothing to waits for those behind it (decision 109).
 GATHER_S = 0.005
-# The sidecar has understood, and will say the same again.
-_FINAL = frozenset(
-    {
-        grpc.StatusCode.INVALID_ARGUMENT,
-        grpc.StatusCode.NOT_FOUND,
-        grpc.StatusCode.ALREADY_EXISTS,
-        grpc.StatusCode.FAILED_PRECONDITION,
-        grpc.StatusCode.OUT_OF_RANGE,
-        grpc.StatusCode.PERMISSION_DENIED,
-        grpc.StatusCode.UNIMPLEMENTED,
-    }
-)
 _HIDDEN = frozenset({"ack", "heartbeat", "closing"})
 
 
@@ -380,4 +368,4 @@ def _is_final(error: grpc.aio.AioRpcError) -> bool:
         # A limit of the turn, such as its bytes. Where there will be room again the sidecar says when.
         problem = problem_of(error)
         return bool(problem.reason) and problem.retry_after_s is None
-    return error.code() in _FINAL
+    return error.code() in FINAL

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator
 import grpc
 
 from sidemirror_client.calls import TokenUnusable
-from sidemirror_client.problem import is_refused, reason_of
+from sidemirror_client.problem import FINAL, is_refused, reason_of
 
 _log = logging.getLogger("sidemirror_client")
 
@@ -59,6 +59,8 @@ class Link:
         self._told = False
         self._is_refused = False
         self._is_not_permitted = False
+        # How calls were refused; each is told once.
+        self._refusals: set[grpc.StatusCode] = set()
         self.closed = False
         # Bytes that wait, of all turns, which are on several threads.
         self.waiting_bytes = 0
@@ -168,6 +170,12 @@ class Link:
     def say(self, what: str, error: grpc.aio.AioRpcError) -> None:
         """Tells that something is not taken, though the sidecar is there. Never raises."""
         _log.warning("Sidemirror at %s: %s: %s", self._address, what, reason_of(error))
+
+    def ask_refused(self, error: Exception) -> None:
+        """A call has failed for which the agent gets nothing: each kind of refusal is told once. Never raises."""
+        if isinstance(error, grpc.aio.AioRpcError) and error.code() in FINAL - self._refusals:
+            self._refusals.add(error.code())
+            self.say("a call is refused, and the agent gets nothing for it", error)
 
     async def there(self) -> None:
         """Returns once the sidecar answers."""

@@ -28,6 +28,8 @@ _log = logging.getLogger("sidemirror_client")
 # Defaults, in seconds.
 PLAN_S = SUMMARY_S = ADVICE_S = 1.0
 RECALL_S = 2.0
+# The sidecar takes no more.
+MOST_LESSONS = 20
 CRITIQUE_S = 10.0
 _UNSPECIFIED = common_pb2.TASK_OUTCOME_UNSPECIFIED
 
@@ -216,7 +218,10 @@ class TurnParts:
         self, task: str | None, tools: Sequence[str], max_items: int, timeout_s: float
     ) -> common_pb2.ContextBlock | None:
         request = reflective_memory_pb2.BuildMemoryContextRequest(
-            task=self._task_text if task is None else task, tools=tools, max_items=max_items, turn_id=self.id
+            task=self._task_text if task is None else task,
+            tools=tools,
+            max_items=min(max(0, max_items), MOST_LESSONS),
+            turn_id=self.id,
         )
         cut(request)
         answer = await self._ask(self._home.build, request, timeout_s)
@@ -251,6 +256,7 @@ class TurnParts:
                     answer = await self._link.unless_away(call(request, ends_s - _now_s()))
             except (grpc.RpcError, OSError, ValueError) as error:
                 self._link.failed(error, outage)
+                self._link.ask_refused(error)
                 is_busy = isinstance(error, grpc.aio.AioRpcError) and is_refused(error)
                 if not is_busy or _now_s() + pause_s >= ends_s:
                     return None
@@ -301,8 +307,8 @@ class Turn(TurnParts):
         max_items: int = 0,
         timeout_s: float = RECALL_S,
     ) -> common_pb2.ContextBlock | None:
-        """The lessons for the turn's task, or another one; None when there are none, or none in time. `max_items`: 0
-        means 5."""
+        """The lessons for the turn's task, or another one; None when there are none, or none in time. `max_items`: 1 to
+        20; 0 means 5, and more are 20."""
         return await _across(self._recall(task, tools, max_items, timeout_s), None)
 
     async def advice(self, timeout_s: float = ADVICE_S) -> list[pb.TurnDirective]:

@@ -29,6 +29,10 @@ MOST_TURNS = 10_000
 # The longest text that the sidecar takes; of a longer one the beginning is reported.
 LONGEST_TEXT_BYTES = 256 * 1024
 _CUT = " … [cut]"
+# The same of a tool's name, in characters, and what a call without one is reported as: the sidecar would refuse its
+# turn.
+_LONGEST_NAME = 256
+_UNNAMED = "unnamed"
 # An event that would not fit the sidecar's 4 MiB a message, texts cut.
 _MOST_EVENT_BYTES = 4 * 1024 * 1024 - 64 * 1024
 # Events to which the sidecar says nothing, and behind which others come soon.
@@ -91,6 +95,8 @@ class Queue:
         if not event.HasField("time"):
             event.time.GetCurrentTime()
         kind = event.WhichOneof("kind")
+        if kind == "tool_called":
+            event.tool_called.name = event.tool_called.name[:_LONGEST_NAME] or _UNNAMED
         ends = kind == "turn_finished"
         size = event.ByteSize()
         if size > LONGEST_TEXT_BYTES:

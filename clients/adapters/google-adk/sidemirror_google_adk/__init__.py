@@ -16,6 +16,7 @@ from google.adk.agents.invocation_context import InvocationContext
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.sessions import Session
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
@@ -63,7 +64,7 @@ class SidemirrorPlugin(BasePlugin):
         message, key = invocation_context.user_content, invocation_context.invocation_id
         task = "".join(part.text or "" for part in (message.parts if message else None) or ())
         agent = invocation_context.agent.name if invocation_context.agent else ""
-        begin = partial(self._home.begin, task, session_id=invocation_context.session.id, agent=agent)
+        begin = partial(self._home.begin, task, session_id=_session_id(invocation_context.session), agent=agent)
         if (run := first_to_watch(key, begin)) is None:
             return None
         self._open[key] = _Watch(run)
@@ -117,8 +118,8 @@ class SidemirrorPlugin(BasePlugin):
             return None
         watch.answer = text
         if why := await run.revision(text):
+            # In place: behind a plugin that gives an answer ADK asks no other, nor the agent's own callbacks.
             llm_response.custom_metadata = {**(llm_response.custom_metadata or {}), REVISION: why}
-            return llm_response
         return None
 
     # --- tools -------------------------------------------------------------------------------------------------------
@@ -161,6 +162,12 @@ class SidemirrorPlugin(BasePlugin):
             run.tool_called(call_id, tool.name, tool_args or {})
             run.tool_failed(call_id, error)
         return None
+
+
+def _session_id(session: Session) -> str:
+    """ADK's ids of sessions are a user's own. The sidecar takes 128 characters."""
+    whole = f"{session.app_name}/{session.user_id}/{session.id}"
+    return whole if len(whole) <= 128 else session.id
 
 
 class _Said(types.Content):

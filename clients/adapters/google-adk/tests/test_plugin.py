@@ -162,6 +162,37 @@ async def test_why_an_answer_is_wrong_stands_in_its_event(endpoint: Endpoint, cl
     assert REVISION not in (events[-1].custom_metadata or {})
 
 
+async def test_what_stands_behind_sees_an_answer_that_is_flagged(endpoint: Endpoint, client: Client) -> None:
+    """As it sees any other: a guardrail that is left out of the wrong answers guards nothing. Seen to fail when the
+    plugin returns the answer, behind which ADK asks nobody."""
+    seen: list[str] = []
+
+    def guards(callback_context: Any, llm_response: Any) -> None:
+        seen.append("".join(part.text or "" for part in llm_response.content.parts))
+
+    endpoint.script("m", *stories.MISCOUNTED)
+    agent = agent_of(endpoint, "m", search_payments, after_model_callback=guards)
+    events = await events_of(SidemirrorPlugin(client=client), agent, stories.PAYMENTS_TASK)
+    assert REVISION in (events[-1].custom_metadata or {})
+    assert "64.75" in seen[-1]
+
+
+async def test_sessions_of_two_users_are_two(endpoint: Endpoint, client: Client, sidecar: Sidecar) -> None:
+    """ADK keeps ids apart by app and user. Seen to fail when the session's own id is the turn's session."""
+    found = set()
+    for user in ("alice", "bob"):
+        endpoint.script(user, "Done.")
+        runner = InMemoryRunner(
+            agent=agent_of(endpoint, user), app_name="shop", plugins=[SidemirrorPlugin(client=client)]
+        )
+        await runner.session_service.create_session(app_name="shop", user_id=user, session_id="main")
+        said = types.Content(role="user", parts=[types.Part(text=f"count for {user}")])
+        async for _ in runner.run_async(user_id=user, session_id="main", new_message=said):
+            pass
+        found.add(sidecar.turn_of(f"count for {user}").session_id)
+    assert found == {"shop/alice/main", "shop/bob/main"}
+
+
 async def test_the_reason_as_the_users_next_message_has_the_model_answer_anew(
     endpoint: Endpoint, client: Client, sidecar: Sidecar
 ) -> None:
