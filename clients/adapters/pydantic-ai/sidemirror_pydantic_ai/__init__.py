@@ -5,13 +5,16 @@ task stand behind the user's prompt, advice behind the results of the tools, and
 """
 
 import asyncio
+import logging
 from functools import partial
 from typing import Any
 
-from pydantic_ai import RunContext
+from pydantic_ai import RequestUsage, RunContext, UsageLimitExceeded, UsageLimits
 from pydantic_ai.capabilities import (
     AbstractCapability,
+    AgentNode,
     CapabilityOrdering,
+    NodeResult,
     ValidatedToolArgs,
     WrapRunHandler,
     WrapToolExecuteHandler,
@@ -23,6 +26,7 @@ from pydantic_ai.output import OutputContext
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import AgentDepsT, DeferredToolRequests, ToolDefinition
 from pydantic_core import to_json
+from pydantic_graph import End
 
 from sidemirror_client import Sidemirror as Client
 from sidemirror_client.adapter import Home, Run, Settings, first_to_watch
@@ -32,6 +36,7 @@ __all__ = ["Settings", "Sidemirror"]
 # What a tool raises to be asked again, and what it raises that has not failed.
 _RETRIES = (ModelRetry, ToolRetryError)
 _NO_FAILURE = (ApprovalRequired, CallDeferred, SkipToolExecution)
+_log = logging.getLogger("sidemirror_client")
 
 
 class Sidemirror(AbstractCapability[AgentDepsT]):
@@ -66,6 +71,10 @@ class _OfRun(AbstractCapability[AgentDepsT]):
         self._run = run
         # What the model's last answer came to, if it was a final one.
         self._answer: str | None = None
+        self._last_usage = RequestUsage()
+        self._is_sent_back = False
+        # The end that a revision has put off, with the number of messages up to it.
+        self._put_off: tuple[int, End[Any]] | None = None
 
     def get_ordering(self) -> CapabilityOrdering:
         """Outside of the others: what they repair by themselves is no failure."""
@@ -106,7 +115,7 @@ class _OfRun(AbstractCapability[AgentDepsT]):
         self, ctx: RunContext[AgentDepsT], *, request_context: ModelRequestContext, response: ModelResponse
     ) -> ModelResponse:
         """The model's answer and the calls in it; a call of an output tool is the run's answer."""
-        usage = response.usage
+        usage = self._last_usage = response.usage
         self._run.model_returned(response.text or "", usage.input_tokens, usage.output_tokens)
         answers = {tool.name for tool in request_context.model_request_parameters.output_tools}
         for part in response.parts:
@@ -151,9 +160,41 @@ class _OfRun(AbstractCapability[AgentDepsT]):
         """Has the model go on after a wrong answer, with the reason as the user's message."""
         if not ctx.partial_output and not isinstance(output, DeferredToolRequests):
             self._answer = _text(output)
-            if why := await self._run.revision(self._answer):
+            if self._has_room(ctx) and (why := await self._run.revision(self._answer)):
+                self._is_sent_back = True
                 ctx.enqueue(why, priority="when_idle")
         return output
+
+    def _has_room(self, ctx: RunContext[AgentDepsT]) -> bool:
+        """Whether another request like the last one fits into the run's limits. Early versions do not show them."""
+        limits: UsageLimits = getattr(ctx, "usage_limits", None) or UsageLimits(request_limit=None)
+        try:
+            limits.check_before_request(ctx.usage)
+            limits.check_tokens(ctx.usage + self._last_usage)
+        except UsageLimitExceeded:
+            return False
+        return True
+
+    async def after_node_run(
+        self, ctx: RunContext[AgentDepsT], *, node: "AgentNode[AgentDepsT]", result: "NodeResult[AgentDepsT]"
+    ) -> "NodeResult[AgentDepsT]":
+        """Keeps the end that the revision puts off: the framework looks for what is enqueued after this."""
+        if isinstance(result, End):
+            self._put_off = (len(ctx.messages), result) if self._is_sent_back else None
+            self._is_sent_back = False
+        return result
+
+    async def on_node_run_error(
+        self, ctx: RunContext[AgentDepsT], *, node: "AgentNode[AgentDepsT]", error: Exception
+    ) -> "NodeResult[AgentDepsT]":
+        """A revision that fails takes no answer away: the run ends as it would have ended without."""
+        if self._put_off is None:
+            raise error
+        _log.warning("a revision has failed (%s), and the answer before it stands", type(error).__name__)
+        length, end = self._put_off
+        # Calls of tools without results would be refused in the next run.
+        del ctx.messages[length:]
+        return end
 
 
 def _text(value: Any) -> str:
