@@ -2,9 +2,12 @@ package sidemirror
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // How long the methods below wait when their context has no deadline.
@@ -14,6 +17,9 @@ const (
 	recallLimit   = 2 * time.Second
 	critiqueLimit = 10 * time.Second
 )
+
+// mostLessons is what the sidecar takes as a number of lessons to recall.
+const mostLessons = 20
 
 // Plan waits for the plan; nil when it has not come before the context ends (a second where it has no deadline), or at
 // once while the sidecar is away.
@@ -71,13 +77,14 @@ func RecallTools(tools ...string) RecallOption {
 	return func(request *pb.BuildMemoryContextRequest) { request.Tools = tools }
 }
 
-// RecallMost asks for so many lessons at most; 5 when nobody says otherwise.
+// RecallMost asks for so many lessons at most, from 1 to 20; more is 20, and 0 or less the sidecar's default, which is 5.
 func RecallMost(items int32) RecallOption {
 	return func(request *pb.BuildMemoryContextRequest) { request.MaxItems = items }
 }
 
 // Recall is the lessons for the turn's task as a block with its text; nil when no lesson fits, when it has not come before
-// the context ends (two seconds where it has no deadline), or at once while the sidecar is away.
+// the context ends (two seconds where it has no deadline), or at once while the sidecar is away. What the sidecar refuses is
+// nil too, with a warning in the log, once for each status of a client.
 func (t *Turn) Recall(ctx context.Context, options ...RecallOption) *pb.ContextBlock {
 	ctx, cancel := bounded(ctx, recallLimit)
 	defer cancel()
@@ -85,9 +92,10 @@ func (t *Turn) Recall(ctx context.Context, options ...RecallOption) *pb.ContextB
 	for _, option := range options {
 		option(request)
 	}
+	request.MaxItems = min(max(request.MaxItems, 0), mostLessons)
 	fit(request.ProtoReflect())
 	var block *pb.ContextBlock
-	t.ask(ctx, func(ctx context.Context) error {
+	t.ask(ctx, "Recall", func(ctx context.Context) error {
 		answer, err := t.client.Memory.BuildMemoryContext(ctx, request)
 		block = answer.GetBlock()
 		return err
@@ -103,7 +111,7 @@ func (t *Turn) Recall(ctx context.Context, options ...RecallOption) *pb.ContextB
 
 // Critique is the verdict on a response that was not sent yet, beside what the turn's tools returned; nil when there is
 // none before the context ends (ten seconds where it has no deadline), or at once while the sidecar is away.
-// userMessage: what the user asked, or empty. It reports no event.
+// userMessage: what the user asked, or empty. It reports no event. A refusal is logged as that of [Turn.Recall] is.
 func (t *Turn) Critique(ctx context.Context, response, userMessage string) *pb.CritiqueResult {
 	ctx, cancel := bounded(ctx, critiqueLimit)
 	defer cancel()
@@ -111,7 +119,7 @@ func (t *Turn) Critique(ctx context.Context, response, userMessage string) *pb.C
 	request := &pb.CritiqueRequest{TurnId: t.ID, Response: response, UserMessage: userMessage}
 	fit(request.ProtoReflect())
 	var verdict *pb.CritiqueResult
-	t.ask(ctx, func(ctx context.Context) error {
+	t.ask(ctx, "Critique", func(ctx context.Context) error {
 		answer, err := t.client.Critique.Critique(ctx, request)
 		verdict = answer.GetCritique()
 		return err
@@ -132,7 +140,8 @@ func ReviseFor(userMessage string) ReviseOption {
 
 // Revised is the answer that may be sent: what again makes of the revision prompt where [Turn.Critique] asks for a
 // revision, else the answer as it is, also without a verdict. What again makes is judged by nobody: one revision at most.
-// The error is that of again. The context's deadline bounds the verdict (ten seconds where it has none), and again not.
+// The error is that of again, beside which the answer is given as it was. The context's deadline bounds the verdict (ten
+// seconds where it has none), and again not.
 func (t *Turn) Revised(
 	ctx context.Context, answer string, again func(revisionPrompt string) (string, error), options ...ReviseOption,
 ) (string, error) {
@@ -144,12 +153,22 @@ func (t *Turn) Revised(
 	if !verdict.GetShouldRevise() {
 		return answer, nil
 	}
-	return again(verdict.GetRevisionPrompt())
+	revised, err := again(verdict.GetRevisionPrompt())
+	if err != nil {
+		return answer, err
+	}
+	return revised, nil
+}
+
+// refusal is a kind of it: the method whose question was refused, and how.
+type refusal struct {
+	method string
+	code   codes.Code
 }
 
 // ask makes a call that is given up when the sidecar goes, and tried again when HTTP/2 refuses it. Nothing of the sidecar's
-// makes an agent fail.
-func (t *Turn) ask(ctx context.Context, call func(context.Context) error) {
+// makes an agent fail; what the sidecar refuses is logged, once for each kind.
+func (t *Turn) ask(ctx context.Context, method string, call func(context.Context) error) {
 	here, outages := t.link.now()
 	if here.Err() != nil || ctx.Err() != nil {
 		return
@@ -169,8 +188,13 @@ func (t *Turn) ask(ctx context.Context, call func(context.Context) error) {
 			return
 		}
 	}
-	if err != nil && (isNotLetIn(err) || isGone(err)) {
+	switch {
+	case isNotLetIn(err), isGone(err):
 		t.link.failed(err, outages)
+	case isFinal(err):
+		if _, told := t.client.refusals.LoadOrStore(refusal{method, status.Code(err)}, true); !told {
+			slog.Warn("the sidecar has refused what a turn asks for", "method", method, "turn_id", t.ID, "why", err)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package sidemirror
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"path/filepath"
@@ -60,7 +61,7 @@ func (c told) within(t *testing.T, limit time.Duration) error {
 	}
 }
 
-// reportsPeer counts what follows a turn, and fails with it at first.
+// reportsPeer counts what follows a turn and what it recalls, and fails with it at first.
 type reportsPeer struct {
 	pb.UnimplementedGoalReflectionServiceServer
 	pb.UnimplementedReflectiveMemoryServiceServer
@@ -83,6 +84,12 @@ func (p *reportsPeer) answer(id string) error {
 
 func (p *reportsPeer) ReportGoal(_ context.Context, r *pb.ReportGoalRequest) (*pb.ReportGoalResponse, error) {
 	return &pb.ReportGoalResponse{}, p.answer("goal " + r.State.String() + " of " + r.TurnId + r.RequestId)
+}
+
+func (p *reportsPeer) BuildMemoryContext(
+	_ context.Context, r *pb.BuildMemoryContextRequest,
+) (*pb.BuildMemoryContextResponse, error) {
+	return &pb.BuildMemoryContextResponse{}, p.answer(fmt.Sprint("recall of ", r.MaxItems))
 }
 
 func (p *reportsPeer) ReportOutcome(_ context.Context, r *pb.ReportOutcomeRequest) (*pb.ReportOutcomeResponse, error) {

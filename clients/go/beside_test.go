@@ -39,7 +39,8 @@ func failToCount(client *Client) *Turn {
 	return turn
 }
 
-// Seen to fail when the verdict's should_revise is not looked at, and when what is made anew is judged once more.
+// Seen to fail when the verdict's should_revise is not looked at, when what is made anew is judged once more, and when the
+// answer is lost with an error.
 func TestAnAnswerIsRevisedOnceWhereTheVerdictAsksForIt(t *testing.T) {
 	client := beside(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -62,7 +63,7 @@ func TestAnAnswerIsRevisedOnceWhereTheVerdictAsksForIt(t *testing.T) {
 	}
 	gaveUp := errors.New("the agent's own")
 	giveUp := func(string) (string, error) { return "", gaveUp }
-	if text, err := turn.Revised(ctx, wrong, giveUp); err != gaveUp || text != "" {
+	if text, err := turn.Revised(ctx, wrong, giveUp); err != gaveUp || text != wrong {
 		t.Fatal(text, err)
 	}
 }

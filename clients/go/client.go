@@ -35,6 +35,7 @@ type Client struct {
 	pool       *pool
 	link       *link
 	losses     losses
+	refusals   sync.Map // by refusal: those that the log has
 	closing    sync.Mutex
 	mu         sync.Mutex
 	turns      map[*Turn]struct{}

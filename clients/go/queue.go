@@ -25,6 +25,9 @@ const (
 	// longestText is what the sidecar takes; of a longer one the beginning is reported.
 	longestText = 256 << 10
 	cut         = " … [cut]"
+	// longestName of a tool, in characters, is what the sidecar takes; it takes none without a name.
+	longestName = 256
+	unnamed     = "unnamed"
 	// mostEventBytes: an event that would not fit the sidecar's 4 MiB a message, texts cut.
 	mostEventBytes = 4<<20 - 64<<10
 	// mostDirectives that nobody takes are kept: the oldest go.
@@ -49,7 +52,8 @@ func (r *report) send(ctx context.Context, client *Client) (err error) {
 }
 
 // Report takes an event and returns its id. It never waits. Of a text of more than 256 KiB, which is what the sidecar
-// takes, the beginning is kept, and bytes that are no UTF-8 are replaced.
+// takes, the beginning is kept, and so are 256 characters of a tool's name; a tool without one is called "unnamed". Bytes
+// that are no UTF-8 are replaced.
 func (t *Turn) Report(event *pb.TurnEvent) string {
 	event = proto.Clone(event).(*pb.TurnEvent)
 	if event.EventId == "" {
@@ -62,6 +66,9 @@ func (t *Turn) Report(event *pb.TurnEvent) string {
 		event.Time = timestamppb.Now()
 	}
 	fit(event.ProtoReflect())
+	if called := event.GetToolCalled(); called != nil {
+		called.Name = named(called.Name)
+	}
 	size := proto.Size(event)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -72,10 +79,14 @@ func (t *Turn) Report(event *pb.TurnEvent) string {
 // put keeps an event, or drops it. The mutex is held.
 func (t *Turn) put(event *pb.TurnEvent, size int) {
 	ends := event.GetTurnFinished() != nil
+	if ends && t.finishing {
+		// Beside it, since the mutex is held: a handler may report events itself.
+		go slog.Warn("the turn is finished: another Finish changes nothing", "turn_id", t.ID)
+		return
+	}
 	if t.finishing || t.over || (t.isFull(size) && !ends) {
 		if t.finishing && !t.late {
 			t.late = true
-			// Beside it, since the mutex is held: a handler may report events itself.
 			go slog.Warn("the turn is finished: what is reported after that is not delivered", "turn_id", t.ID)
 		}
 		t.dropEvents(1)
@@ -242,6 +253,17 @@ func (t *Turn) ring() {
 	case t.toSend <- struct{}{}:
 	default:
 	}
+}
+
+// named is a tool's name as the sidecar takes it: models call tools without one, too.
+func named(name string) string {
+	if name == "" {
+		return unnamed
+	}
+	if characters := []rune(name); len(characters) > longestName {
+		return string(characters[:longestName])
+	}
+	return name
 }
 
 // fit shortens texts that the sidecar would refuse, and replaces what cannot be sent.

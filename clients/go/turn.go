@@ -199,7 +199,8 @@ func newTurn(client *Client, o TurnOptions) *Turn {
 
 // Finish ends the turn. Unless the outcome is UNSPECIFIED, which teaches nothing, it is then reported for every block of
 // lessons that the turn was given, and so is the goal of its TurnOptions. What is on its way is still delivered, also
-// after the sidecar was away. score is from 0 to 1 (see [Score]), or nil; any other is left out, as a warning says.
+// after the sidecar was away. score is from 0 to 1 (see [Score]), or nil; any other is left out, as a warning says. A second
+// Finish changes nothing but for a warning, and so does FinishGoal.
 func (t *Turn) Finish(outcome pb.TaskOutcome, score *float64) { t.finish(outcome, score, t.goal) }
 
 // FinishGoal is Finish with this goal, in the place of that of the TurnOptions.

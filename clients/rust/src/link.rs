@@ -1,6 +1,6 @@
 //! Whether the sidecar is there: told once when it goes, and looked for again until it is back.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -77,6 +77,8 @@ struct State {
     told: bool,
     told_refused: bool,
     told_not_permitted: bool,
+    /// Which methods of turns were refused, and how, as far as that was told.
+    told_refusals: HashSet<(&'static str, Code)>,
     back: Option<Instant>,
     /// Since when what was sent waits for an answer, and when something came last.
     sent: HashMap<u64, Instant>,
@@ -237,6 +239,11 @@ impl Link {
         if !told {
             self.tell_refused(&format!("{NOT_PERMITTED}: {}", status.message()));
         }
+    }
+
+    /// Whether a method was never refused like this before.
+    pub fn is_new(&self, method: &'static str, code: Code) -> bool {
+        self.state().told_refusals.insert((method, code))
     }
 
     /// A call that was begun after so many outages has failed: with what the sidecar says, or because it is gone.

@@ -122,7 +122,7 @@ impl Shared {
     }
 
     /// Keeps the event until it is durable, or counts it as dropped. Without its beginning a turn is not reported at all;
-    /// its end always has room.
+    /// its end always has room, and changes nothing where it has ended.
     pub fn keep(&self, event: TurnEvent) {
         let size = event.encoded_len();
         let begins = matches!(event.kind, Some(turn_event::Kind::TurnStarted(_)));
@@ -131,9 +131,16 @@ impl Shared {
             let mut state = self.state();
             let full = state.is_full(size) && !ends;
             let kept = !(state.finishing || state.over || full) && self.home.link.keep(size + BESIDE_BYTES, ends);
+            if !kept && ends && state.finishing {
+                drop(state);
+                let turn_id = &self.id;
+                warning!("the turn is finished: another finish changes nothing", turn_id);
+                return;
+            }
             if !kept {
                 let is_late = state.finishing && !state.late;
                 state.late = state.finishing;
+                state.finishing |= ends;
                 state.dropped += 1;
                 state.over |= begins && state.events == 0;
                 self.home.losses.add(&self.id, 1, 0, 0);

@@ -1,17 +1,30 @@
-//! The longest text that the sidecar takes, and what becomes of a longer one.
+//! The longest texts and names that the sidecar takes, and what becomes of longer ones.
 
 use crate::v1::{turn_event, TurnEvent};
 
 /// Of a longer text the beginning is reported.
 pub(crate) const LONGEST_TEXT_BYTES: usize = 256 * 1024;
 const CUT: &str = " … [cut]";
+/// Of a tool's name, which it does not take empty.
+const LONGEST_NAME_CHARS: usize = 256;
+const UNNAMED: &str = "unnamed";
+
+/// Gives a call a tool's name that the sidecar takes: models call tools without one, too.
+pub(crate) fn name_tool(event: &mut TurnEvent) {
+    let Some(turn_event::Kind::ToolCalled(called)) = &mut event.kind else { return };
+    if called.name.is_empty() {
+        called.name = UNNAMED.into();
+    } else if let Some((end, _)) = called.name.char_indices().nth(LONGEST_NAME_CHARS) {
+        called.name.truncate(end);
+    }
+}
 
 /// Cuts the texts that the sidecar would refuse.
 pub(crate) fn cut(event: &mut TurnEvent) {
     texts_of(event).into_iter().for_each(shorten);
 }
 
-/// The texts of an event that may be long. Names and ids are the sidecar's to refuse.
+/// The texts of an event that may be long. Ids, and names but those of tools, are the sidecar's to refuse.
 fn texts_of(event: &mut TurnEvent) -> Vec<&mut String> {
     use turn_event::Kind::*;
     match event.kind.as_mut() {

@@ -10,10 +10,11 @@ use tokio::time::timeout;
 use tonic::Status;
 
 use crate::client::{Home, Open};
+use crate::delivery::Trouble;
 use crate::event;
 use crate::link::Reach;
 use crate::queue::{Shared, State};
-use crate::texts::{cut, LONGEST_TEXT_BYTES};
+use crate::texts::{cut, name_tool, LONGEST_TEXT_BYTES};
 use crate::v1::{
     turn_event, BuildMemoryContextRequest, ContextBlock, CritiqueRequest, CritiqueResult, ReportGoalRequest,
     ResultStatus, TaskOutcome, TurnDirective, TurnEvent, TurnFinished, TurnPlan, TurnStarted, TurnSummary,
@@ -23,6 +24,8 @@ use crate::warning::warning;
 const PATIENCE: Duration = Duration::from_secs(1);
 const RECALL: Duration = Duration::from_secs(2);
 const CRITIQUE: Duration = Duration::from_secs(10);
+/// What the sidecar takes as a number of lessons to recall.
+const MOST_LESSONS: i32 = 20;
 
 /// What is known when a turn begins.
 #[derive(Debug, Clone, Default)]
@@ -48,7 +51,7 @@ pub struct Recall {
     pub task: Option<String>,
     /// Names of the tools that the agent has.
     pub tools: Vec<String>,
-    /// At most so many lessons; 0 means 5.
+    /// At most so many lessons, from 1 to 20; more is 20, and 0 or less the sidecar's default, which is 5.
     pub max_items: i32,
     /// How long it may take; 2 seconds by default.
     pub patience: Option<Duration>,
@@ -141,7 +144,7 @@ impl Turn {
     }
 
     /// Takes an event and returns its id. It never waits. Of a text of more than 256 KiB, which is what the sidecar
-    /// takes, the beginning is kept.
+    /// takes, the beginning is kept, and so are 256 characters of a tool's name; a tool without one is called `unnamed`.
     pub fn report(&self, event: TurnEvent) -> String {
         report(self.shared(), event)
     }
@@ -149,6 +152,7 @@ impl Turn {
     /// Ends the turn. Unless the outcome is UNSPECIFIED, which teaches nothing, it is reported for every block of lessons
     /// that the turn was given, and so is the goal that the turn works [`towards`](Self::towards). What is on its way is
     /// still delivered, also after the sidecar was away. A score that is no number from 0 to 1 is left out, as a warning says.
+    /// A second end changes nothing but for a warning.
     pub fn finish(&self, outcome: TaskOutcome, score: Option<f64>) {
         finish(self.shared(), outcome, score, None);
     }
@@ -219,19 +223,20 @@ impl Turn {
     }
 
     /// The lessons for the turn's task, or another one, as a block with its text; None when no lesson fits, when they have
-    /// not come in time, or at once while the sidecar is away.
+    /// not come in time, or at once while the sidecar is away. What the sidecar refuses is None too, with a warning, once for
+    /// each status of a client.
     pub async fn recall(&self, what: impl Into<Recall>) -> Option<ContextBlock> {
         let what = what.into();
         let patience = what.patience.unwrap_or(RECALL);
         let request = BuildMemoryContextRequest {
             task: what.task.unwrap_or_else(|| self.shared().task.clone()),
             tools: what.tools,
-            max_items: what.max_items,
+            max_items: what.max_items.clamp(0, MOST_LESSONS),
             turn_id: self.id().into(),
             ..Default::default()
         };
         let memory = self.home().memory.with_deadline(patience);
-        let block = self.ask(memory.build_memory_context(request)).await?.block?;
+        let block = self.ask("recall", memory.build_memory_context(request)).await?.block?;
         self.shared().shown(&block.receipt_id);
         (!block.text.is_empty()).then_some(block)
     }
@@ -246,7 +251,7 @@ impl Turn {
     }
 
     /// The verdict on a response that was not sent yet, beside what the turn's tools returned; None without one in time, or
-    /// at once while the sidecar is away.
+    /// at once while the sidecar is away. A refusal is told as that of [`recall`](Self::recall) is.
     pub async fn critique(&self, draft: impl Into<Draft>) -> Option<CritiqueResult> {
         let draft = draft.into();
         let patience = draft.patience.unwrap_or(CRITIQUE);
@@ -258,7 +263,8 @@ impl Turn {
         }
         let (response, user_message) = (draft.response, draft.user_message);
         let request = CritiqueRequest { turn_id: self.id().into(), response, user_message, ..Default::default() };
-        let verdict = self.ask(self.home().critique.with_deadline(left).critique(request)).await?.critique?;
+        let critique = self.home().critique.with_deadline(left);
+        let verdict = self.ask("critique", critique.critique(request)).await?.critique?;
         (verdict.status == i32::from(ResultStatus::Ok)).then_some(verdict)
     }
 
@@ -301,8 +307,9 @@ impl Turn {
         &self.shared().home
     }
 
-    /// The answer to a call, or None: nothing of the sidecar's makes an agent fail.
-    async fn ask<T>(&self, call: impl Future<Output = Result<T, Status>>) -> Option<T> {
+    /// The answer to a call, or None: nothing of the sidecar's makes an agent fail. What it refuses is told, once for each
+    /// kind.
+    async fn ask<T>(&self, method: &'static str, call: impl Future<Output = Result<T, Status>>) -> Option<T> {
         let link = &self.home().link;
         if !link.is_there() {
             return None;
@@ -320,6 +327,10 @@ impl Turn {
             }
             Err(status) => {
                 link.failed(&status, outages);
+                if Trouble::of(&status) == Trouble::Final && link.is_new(method, status.code()) {
+                    let turn_id = self.id();
+                    warning!("the sidecar has refused what a turn asks for", method, turn_id, status);
+                }
                 None
             }
         }
@@ -397,6 +408,7 @@ fn report(shared: &Shared, mut event: TurnEvent) -> String {
     if event.encoded_len() > LONGEST_TEXT_BYTES {
         cut(&mut event);
     }
+    name_tool(&mut event);
     let id = event.event_id.clone();
     shared.keep(event);
     id
@@ -424,6 +436,20 @@ mod tests {
         let failing = client.begin_turn(TurnStarted::default());
         let _ = failing.within(async { Err::<(), _>("the agent's own") }).await;
         assert_eq!(finished(failing.shared()), TaskOutcome::Error);
+    }
+
+    /// Seen to fail, with the whole turn refused by a sidecar, when a name goes as it comes.
+    #[tokio::test]
+    async fn a_tool_has_a_name_that_the_sidecar_takes() {
+        let address = Some("unix:/nobody.sock".into());
+        let client = Sidemirror::connect_with(Options { address, ..Default::default() }).unwrap();
+        let turn = client.begin_turn(TurnStarted::default());
+        let (long, longest) = ("ö".repeat(300), "ö".repeat(256));
+        for (given, expected) in [("", "unnamed"), ("search", "search"), (&longest, &longest), (&long, &longest)] {
+            turn.report(event::tool_called(given, "{}"));
+            let kept = turn.shared().state().waiting.back().and_then(|event| event.kind.clone());
+            assert_eq!(kept, event::tool_called(expected, "{}").kind);
+        }
     }
 
     /// Seen to fail when it ends without an outcome, and when it ends as SUCCESS with an error.

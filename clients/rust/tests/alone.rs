@@ -156,6 +156,22 @@ async fn a_turn_is_a_scope() {
     assert_eq!(sidemirror.close_within(Duration::ZERO).await.events, 7);
 }
 
+/// Seen to fail when the second one counts as an event that is not delivered.
+#[tokio::test]
+async fn a_second_finish_changes_nothing() {
+    let sidemirror = nobody("twice", Options::default());
+    let turn = sidemirror.begin_turn(TurnStarted::default());
+    turn.finish(TaskOutcome::Success, None);
+    turn.finish_with_goal(TaskOutcome::Failure, None, goal("g", "count"));
+    assert_eq!(turn.dropped(), 0);
+    let lost = sidemirror.close_within(Duration::ZERO).await;
+    assert_eq!((lost.events, lost.goals), (2, 0));
+    let late = sidemirror.begin_turn(TurnStarted::default());
+    late.finish(TaskOutcome::Success, None);
+    late.finish(TaskOutcome::Success, None);
+    assert_eq!(late.dropped(), 2, "of a turn of a closed client the beginning and one end");
+}
+
 /// Nothing that listens ever answers: it takes connections. Seen to fail, after the 20 s of the advice, when nothing looks
 /// for silence.
 #[tokio::test]

@@ -4,8 +4,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sidemirror_client::v1::{GetTurnRequest, TurnState};
-use sidemirror_client::{event, started, Draft, Options, Sidemirror, TaskOutcome, ThinkLevel, Turn, TurnOptions};
+use sidemirror_client::{
+    event, started, Draft, Options, Recall, Sidemirror, TaskOutcome, ThinkLevel, Turn, TurnOptions,
+};
 use tokio::runtime::Runtime;
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
 
 // Beside a call that failed, without which the rules let it through.
 const WRONG: &str = "There are 41 orders.";
@@ -108,4 +112,45 @@ fn what_is_dropped_is_delivered_though_its_runtime_is_gone() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     });
+}
+
+/// Collects the warnings of a thread.
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<String>>>);
+
+impl Subscriber for Heard {
+    fn enabled(&self, about: &Metadata<'_>) -> bool {
+        about.target().starts_with("sidemirror_client")
+    }
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn event(&self, event: &Event<'_>) {
+        self.0.lock().unwrap().push(format!("{event:?}"));
+    }
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+/// Seen to fail when a refusal is not told, when each is, and when the number of lessons goes as it comes.
+#[tokio::test]
+#[ignore = "needs a sidecar: tests/clients/test_own_tests.py"]
+async fn what_is_refused_is_told_once_for_each_kind() {
+    let heard = Heard::default();
+    let _guard = tracing::subscriber::set_default(heard.clone());
+    let sidemirror = connected();
+    let turn = fail_to_count(&sidemirror);
+    for max_items in [-1, 21] {
+        turn.recall(Recall { max_items, ..Default::default() }).await;
+    }
+    assert_eq!(heard.0.lock().unwrap()[..], [""; 0]);
+    let wrong = Recall { tools: vec!["look".into(); 101], ..Default::default() };
+    assert_eq!((turn.recall(wrong.clone()).await, turn.recall(wrong).await), (None, None));
+    assert_eq!(turn.critique("x".repeat(256 * 1024 + 1)).await, None);
+    let told = heard.0.lock().unwrap().clone();
+    let names = |told: &str, method| told.contains(method) && told.contains("has refused what a turn asks for");
+    assert!(told.len() == 2 && names(&told[0], "recall") && names(&told[1], "critique"), "{told:?}");
+    sidemirror.close().await;
 }

@@ -153,7 +153,10 @@ export class Sidemirror implements AsyncDisposable {
     }
   }
 
-  /** Waits until everything reported so far is durable with the sidecar; false when time is up first. */
+  /**
+   * Waits until nothing reported so far waits any more; false when time is up first. What was dropped, or refused by the
+   * sidecar, is not waited for: {@link close} says it.
+   */
   async flush(timeoutMs: number = FLUSH_MS): Promise<boolean> {
     const stop = new AbortController();
     const late = pause(Math.min(timeoutMs, LONGEST_TIMER_MS), false, { signal: stop.signal }).catch(() => false);

@@ -6,7 +6,7 @@ import type { TurnPlan, TurnSummary } from "@sidemirror/api/v1/thinking";
 import type { Connection } from "./connection.js";
 import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, LONGEST_TIMER_MS, type Link } from "./link.js";
 import type { Pool } from "./pool.js";
-import { corrected, isRefusedStream, problemOf } from "./problem.js";
+import { corrected, isFinal, isRefusedStream, problemOf } from "./problem.js";
 import type { Queue, Report } from "./queue.js";
 import { Signal } from "./signal.js";
 
@@ -20,16 +20,6 @@ const BATCH_BYTES = 1024 * 1024;
 const MOST_TRIES = 10;
 /** The longest that a report may take. */
 const REPORT_MS = 10_000;
-/** The sidecar has understood, and will say the same again. */
-const FINAL = new Set([
-  Code.InvalidArgument,
-  Code.NotFound,
-  Code.AlreadyExists,
-  Code.FailedPrecondition,
-  Code.OutOfRange,
-  Code.PermissionDenied,
-  Code.Unimplemented,
-]);
 
 /** What a delivery needs of its client. */
 export interface Home {
@@ -320,11 +310,4 @@ export class Delivery {
 /** Tells that something is not taken, though the sidecar is there. */
 function warn(what: string, error: ConnectError): void {
   process.emitWarning(`${what}: ${error.message}`, "SidemirrorWarning");
-}
-
-function isFinal(error: ConnectError): boolean {
-  if (error.code !== Code.ResourceExhausted) return FINAL.has(error.code);
-  // A limit of the turn, such as its bytes. Where there will be room again the sidecar says when.
-  const { reason, retryAfterMs } = problemOf(error);
-  return reason !== "" && retryAfterMs === undefined;
 }

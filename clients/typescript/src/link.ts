@@ -58,6 +58,7 @@ export class Link {
   private isRefused = false;
   private hasTold = false;
   private hasToldDenied = false;
+  private readonly toldDeclined = new Set<string>();
   private backMs = Number.NEGATIVE_INFINITY;
   private search: NodeJS.Timeout | undefined;
   private waitedForMs = Number.NEGATIVE_INFINITY;
@@ -122,6 +123,14 @@ export class Link {
     if (this.hasToldDenied) return;
     this.hasToldDenied = true;
     this.tell("onRefused", () => this.told.refused(new Error(`${what} (the token is that of SIDEMIRROR_TOKEN_FILE)`)));
+  }
+
+  /** The sidecar refuses what an agent asks for. It is told once of each call and code. */
+  declined(what: string, error: ConnectError): void {
+    const kind = `${what} ${error.code}`;
+    if (this.toldDeclined.has(kind)) return;
+    this.toldDeclined.add(kind);
+    process.emitWarning(`the sidecar has refused ${what}: ${error.message}`, "SidemirrorWarning");
   }
 
   /** A call that was begun after so many outages has failed: with what the sidecar says, or because it is gone. */

@@ -70,6 +70,25 @@ export function isAbsence(error: ConnectError): boolean {
   return codes.includes(error.code) && problemOf(error).reason === "";
 }
 
+/** The sidecar has understood, and will say the same again. */
+const FINAL = new Set([
+  Code.InvalidArgument,
+  Code.NotFound,
+  Code.AlreadyExists,
+  Code.FailedPrecondition,
+  Code.OutOfRange,
+  Code.PermissionDenied,
+  Code.Unimplemented,
+]);
+
+/** Whether the sidecar will say the same again. */
+export function isFinal(error: ConnectError): boolean {
+  if (error.code !== Code.ResourceExhausted) return FINAL.has(error.code);
+  // A limit of the turn, such as its bytes. Where there will be room again the sidecar says when.
+  const { reason, retryAfterMs } = problemOf(error);
+  return reason !== "" && retryAfterMs === undefined;
+}
+
 /** What came with the error of a call; empty where nothing did. */
 export function problemOf(error: unknown): Problem {
   const known = ConnectError.from(error);

@@ -8,7 +8,7 @@ import { TurnEventSchema, type TurnDirective, type TurnEvent } from "@sidemirror
 import { isAdvice } from "./advice.js";
 import type { Link } from "./link.js";
 import type { Losses } from "./losses.js";
-import { fitted } from "./text.js";
+import { fitted, toolName } from "./text.js";
 
 /** What the sidecar takes of a turn. */
 const MOST_EVENTS = 10_000;
@@ -69,7 +69,8 @@ export class Queue {
     event.eventId ||= randomUUID();
     event.agent ||= this.agent;
     event.time ??= timestampNow();
-    // What was filled in: two ids and a time.
+    if (event.kind.case === "toolCalled") event.kind.value.name = toolName(event.kind.value.name);
+    // What was filled in: two ids, a time and a name.
     const bytes = size + event.eventId.length + event.agent.length + 32;
     const ends = event.kind.case === "turnFinished";
     const isFull = this.count >= MOST_EVENTS || bytes > MOST_EVENT_BYTES || !this.hasRoom(bytes);

@@ -3,6 +3,8 @@ import { clone, create, toBinary, type DescMessage, type MessageInitShape, type 
 /** The longest text that the sidecar takes; of a longer one the beginning is sent. */
 export const LONGEST_TEXT_BYTES = 256 * 1024;
 const CUT = " … [cut]";
+/** The longest name of a tool that the sidecar takes, in code points. */
+const LONGEST_NAME = 256;
 
 /**
  * A message that the sidecar takes, and its size in bytes. Too long texts are cut, half a surrogate pair is replaced. What
@@ -26,17 +28,38 @@ export function fitted<S extends DescMessage>(schema: S, given: MessageInitShape
 }
 
 /**
- * A text as it is, an `Error` as its name and message, everything else as JSON; what JSON cannot say, such as a circle, as
- * JavaScript shows it.
+ * A text as it is, an `Error` as its name and message, everything else as JSON, in which an `Error` is the text that it is
+ * alone, a BigInt the text of its digits, and what holds itself is `[circular]`. What throws when it is asked for its JSON is
+ * said as JavaScript shows it.
  */
 export function asText(value: unknown): string {
   if (typeof value === "string") return value;
-  if (value instanceof Error) return String(value);
+  if (value instanceof Error || typeof value === "bigint") return String(value);
   try {
-    return JSON.stringify(value) ?? "null";
+    return JSON.stringify(value, sayable()) ?? "null";
   } catch {
     return String(value);
   }
+}
+
+/** Of a tool's name as much as the sidecar takes, which is no empty one. */
+export function toolName(given: string): string {
+  if (given.length <= LONGEST_NAME) return given || "unnamed";
+  return [...given].slice(0, LONGEST_NAME).join("");
+}
+
+/** What JSON.stringify replaces by, with what it does not say as one would read it. */
+function sayable(): (this: unknown, name: string, value: unknown) => unknown {
+  const around: unknown[] = [];
+  return function (_name, value) {
+    if (value instanceof Error || typeof value === "bigint") return String(value);
+    if (typeof value !== "object" || value === null) return value;
+    // `this` holds the value; what was looked at since is beside it.
+    while (around.length > 0 && around.at(-1) !== this) around.pop();
+    if (around.includes(value)) return "[circular]";
+    around.push(value);
+    return value;
+  };
 }
 
 function fit(message: object): void {

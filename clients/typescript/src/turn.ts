@@ -10,7 +10,7 @@ import type { ThinkLevel, TurnDirective, TurnPlan, TurnStartedSchema, TurnSummar
 import { Delivery, type Home } from "./delivery.js";
 import { FIRST_PAUSE_MS } from "./link.js";
 import type { Losses } from "./losses.js";
-import { corrected, isRefusedStream } from "./problem.js";
+import { corrected, isFinal, isRefusedStream } from "./problem.js";
 import { Queue, type EventInit } from "./queue.js";
 import { asText, fitted } from "./text.js";
 
@@ -19,6 +19,8 @@ const SUMMARY_MS = 1_000;
 const ADVICE_MS = 1_000;
 const RECALL_MS = 2_000;
 const CRITIQUE_MS = 10_000;
+/** The most lessons that the sidecar gives at once. */
+const MOST_ITEMS = 20;
 
 /** What is known when a turn begins. */
 export interface TurnOptions extends Omit<MessageInitShape<typeof TurnStartedSchema>, "$typeName" | "$unknown"> {
@@ -63,7 +65,7 @@ export interface RecallOptions {
   task?: string | undefined;
   /** The task's tools. */
   tools?: string[] | undefined;
-  /** The most lessons; 5 by default. */
+  /** The most lessons, 1 to 20; 5 by default, and for 0. A number beyond is brought to 0 or 20. */
   maxItems?: number | undefined;
   /** 2 seconds by default. */
   timeoutMs?: number | undefined;
@@ -142,7 +144,8 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
 
   /**
    * Takes an event and returns its id. It never waits. Of a text of more than 256 KiB, which is what the sidecar takes,
-   * the beginning is kept, and half a surrogate pair is replaced.
+   * the beginning is kept, and so it is of a tool's name of more than 256 characters; half a surrogate pair is replaced. A
+   * call whose tool has no name is one of `unnamed`.
    */
   report(event: EventInit): string {
     const id = this.queue.put(event);
@@ -150,7 +153,7 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
     return id;
   }
 
-  /** Reports that a tool was called. `args`: a text is reported as it is, everything else as JSON. */
+  /** Reports that a tool was called. `args`: as the content of what returned. */
   toolCalled(name: string, args: unknown = "", { callId }: ToolOptions = {}): string {
     return this.report({ kind: { case: "toolCalled", value: { callId, name, arguments: asText(args) } } });
   }
@@ -272,8 +275,13 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
   /** The lessons for the turn's task, or another one; undefined when no lesson fits, or none came in time. */
   async recall(options: RecallOptions = {}): Promise<ContextBlock | undefined> {
     const { task = this.task, tools = [], maxItems = 0, timeoutMs = RECALL_MS } = options;
-    const [request] = fitted(BuildMemoryContextRequestSchema, { task, tools, maxItems, turnId: this.id });
-    const answer = await this.ask(timeoutMs, (given) => this.home.memory.buildMemoryContext(request, given));
+    const [request] = fitted(BuildMemoryContextRequestSchema, {
+      task,
+      tools,
+      maxItems: Math.min(Math.max(maxItems, 0), MOST_ITEMS),
+      turnId: this.id,
+    });
+    const answer = await this.ask("a recall", timeoutMs, (given) => this.home.memory.buildMemoryContext(request, given));
     this.queue.shown(answer?.block?.receiptId);
     return answer?.block?.text ? answer.block : undefined;
   }
@@ -287,7 +295,8 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
     const [request] = fitted(CritiqueRequestSchema, { turnId: this.id, response: text, userMessage });
     const ends = performance.now() + timeoutMs;
     await this.delivery.wait(() => this.queue.hasAll, timeoutMs);
-    const answer = await this.ask(ends - performance.now(), (given) => this.home.critique.critique(request, given));
+    const left = ends - performance.now();
+    const answer = await this.ask("a critique", left, (given) => this.home.critique.critique(request, given));
     return answer?.critique?.status === ResultStatus.OK ? answer.critique : undefined;
   }
 
@@ -331,9 +340,10 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
 
   /**
    * The answer to a call, or undefined: nothing of the sidecar's makes an agent fail. One that HTTP/2 refuses is tried again
-   * for as long as it may take.
+   * for as long as it may take; of one that the sidecar refuses a warning tells.
    */
   private async ask<T>(
+    what: string,
     timeoutMs: number,
     call: (options: { signal: AbortSignal; timeoutMs: number }) => Promise<T>,
   ): Promise<T | undefined> {
@@ -348,6 +358,7 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
       } catch (thrown) {
         const error = corrected(thrown);
         link.failed(error, outages);
+        if (isFinal(error)) link.declined(what, error);
         if (!isRefusedStream(error)) return undefined;
         await pause(Math.min(ends - performance.now(), FIRST_PAUSE_MS * (0.8 + 0.4 * Math.random())));
       }

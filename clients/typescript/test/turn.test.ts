@@ -13,6 +13,7 @@ import { ThinkingConfigSchema, ThinkLevel, TurnEventSchema } from "@sidemirror/a
 import { wayTo } from "../src/address.js";
 import { connect, type RunOptions, type Sidemirror, type Turn } from "../src/index.js";
 import type { Link } from "../src/link.js";
+import { asText } from "../src/text.js";
 import { standIn } from "./standin.js";
 
 const NO_FILES = { tls: false, caFile: "", certificateFile: "", keyFile: "", tokenFile: "" };
@@ -244,6 +245,107 @@ test("arguments and results are reported as an agent has them", async () => {
   const called = '{"city":"Köln","days":[1,2]}';
   assert.deepEqual(texts.slice(1, -1), [called, '{"rate":0.92}', "", "RangeError: no rate"]);
   await sidemirror.close();
+  there.stop();
+});
+
+/** Seen to fail, with `[object Object]` and `{}`, when JSON's own rules are all. */
+test("what JSON does not say is said as well", () => {
+  class Node {
+    name = "n";
+    self: unknown = this;
+  }
+  const shared = { a: 1 };
+  const around: unknown[] = [shared, { deep: shared }];
+  around.push({ around });
+  assert.equal(asText(12345678901234567890n), "12345678901234567890");
+  assert.equal(asText({ id: 12345678901234567890n }), '{"id":"12345678901234567890"}');
+  assert.equal(asText(new Node()), '{"name":"n","self":"[circular]"}');
+  assert.equal(asText(around), '[{"a":1},{"deep":{"a":1}},{"around":"[circular]"}]');
+  assert.equal(asText({ tried: [new RangeError("no rate")] }), '{"tried":["RangeError: no rate"]}');
+  assert.equal(asText({ at: new Date(0) }), '{"at":"1970-01-01T00:00:00.000Z"}');
+  assert.equal(asText({ toJSON: () => assert.fail("mine") }), "[object Object]");
+});
+
+/** The sidecar would refuse the whole turn. Seen to fail when a name goes as it is, and when its UTF-16 units count. */
+test("a call whose tool has no name is reported as unnamed, and a long name is cut", async () => {
+  const there = await standIn();
+  const sidemirror = connect({ address: there.address });
+  const turn = sidemirror.beginTurn();
+  for (const name of ["", "look", "𝄞".repeat(256), "𝄞".repeat(300)]) turn.toolCalled(name, "{}");
+  turn.report({ kind: { case: "toolCalled", value: {} } });
+  turn.finish(TaskOutcome.SUCCESS);
+  assert.ok(await sidemirror.flush(10_000));
+  const names = there.events.flatMap(({ kind }) => (kind.case === "toolCalled" ? [kind.value.name] : []));
+  assert.deepEqual(names, ["unnamed", "look", "𝄞".repeat(256), "𝄞".repeat(256), "unnamed"]);
+  await sidemirror.close();
+  there.stop();
+});
+
+/** Seen to fail, with nothing said, when a call that is refused ends like one without an answer. */
+test("of each kind of call that is refused the log tells once", async () => {
+  const refusing = { code: Code.InvalidArgument };
+  const refuse = (): never => {
+    throw new ConnectError("tools[0]='at most 256 characters'", refusing.code);
+  };
+  const there = await standIn({
+    more: (router) => {
+      router.service(ReflectiveMemoryService, { buildMemoryContext: refuse });
+      router.service(CritiqueService, { critique: refuse });
+    },
+  });
+  const told: string[] = [];
+  const hear = ({ message }: Error): void => void told.push(message);
+  process.on("warning", hear);
+  const sidemirror = connect({ address: there.address });
+  for (const turn of [sidemirror.beginTurn(), sidemirror.beginTurn()]) {
+    assert.equal(await turn.recall(), undefined);
+    assert.equal(await turn.revised("41", () => assert.fail("nobody asked for it")), "41");
+  }
+  refusing.code = Code.DeadlineExceeded;
+  assert.equal(await sidemirror.beginTurn().recall(), undefined);
+  refusing.code = Code.PermissionDenied;
+  assert.equal(await sidemirror.beginTurn().recall(), undefined);
+  await pause(0); // warnings come with the next tick
+  process.off("warning", hear);
+  const why = "tools[0]='at most 256 characters'";
+  assert.deepEqual(told, [
+    `the sidecar has refused a recall: [invalid_argument] ${why}`,
+    `the sidecar has refused a critique: [invalid_argument] ${why}`,
+    `the sidecar has refused a recall: [permission_denied] ${why}`,
+  ]);
+  await sidemirror.close(0);
+  there.stop();
+});
+
+/** The sidecar refuses any other. Seen to fail when the number goes as it is. */
+test("no more lessons are asked for than the sidecar gives", async () => {
+  const asked: number[] = [];
+  const there = await standIn({
+    more: (router) =>
+      router.service(ReflectiveMemoryService, { buildMemoryContext: ({ maxItems }) => (asked.push(maxItems), {}) }),
+  });
+  const sidemirror = connect({ address: there.address });
+  const turn = sidemirror.beginTurn();
+  for (const maxItems of [-1, 0, undefined, 1, 20, 21, Infinity]) await turn.recall({ maxItems });
+  assert.deepEqual(asked, [0, 0, 0, 1, 20, 20, 20]);
+  await assert.rejects(turn.recall({ maxItems: 2.5 }), /2\.5/);
+  await sidemirror.close(0);
+  there.stop();
+});
+
+/** Pins what `flush` says, since it is not what `close` says. */
+test("a turn that was refused does not wait, and is not delivered", async () => {
+  const there = await standIn({
+    says: () => {
+      throw new ConnectError("not this one", Code.InvalidArgument);
+    },
+  });
+  const sidemirror = connect({ address: there.address });
+  const turn = sidemirror.beginTurn();
+  turn.finish(TaskOutcome.SUCCESS, { goal: { goalId: "g", objective: "count" } });
+  assert.equal(await sidemirror.flush(10_000), true);
+  assert.equal(turn.error?.code, Code.InvalidArgument);
+  assert.deepEqual(await sidemirror.close(), { events: 2, outcomes: 0, goals: 1, turns: [turn.id] });
   there.stop();
 });
 

@@ -5,8 +5,10 @@ task stand behind the user's input, advice behind the results of the tools, and 
 """
 
 import asyncio
+import logging
 from collections.abc import Callable
-from dataclasses import fields, replace
+from contextlib import suppress
+from dataclasses import replace
 from inspect import isawaitable
 from types import MethodType
 from typing import Any, TypeVar, cast
@@ -22,8 +24,7 @@ __all__ = ["Settings", "SidemirrorRunner"]
 # What the SDK tells the model of an error. Older versions, such as 0.20, go on with the error itself.
 _FAILED = "An error occurred while running the tool. Please try again."
 _AND_WHY = f"{_FAILED} Error: "
-
-
+_log = logging.getLogger("sidemirror_client")
 M = TypeVar("M", bound=Callable[..., Any])
 
 
@@ -57,14 +58,14 @@ class SidemirrorRunner(AgentRunner):
 
     @_of_an_instance
     async def run(self, starting_agent: Agent[Any], input: Any, **given: Any) -> RunResult:  # noqa: A002  # the SDK's
-        """As `Runner.run`, with its arguments. A wrong final answer has a second run follow, whose result this is."""
+        """As `Runner.run`, with its arguments. A wrong final answer has another run follow, whose result this is
+        unless that fails."""
         watch = self._watch(starting_agent, input, given)
         try:
             with watch.run.inside():
                 result = await _sdk().run(starting_agent, input, **watch.arguments(given))
-                if why := await watch.run.revision(as_text(result.final_output)):
-                    more = _goes_on(result, why, given)
-                    result = await _sdk().run(result.last_agent, **watch.arguments(given, more))
+                while (revised := await _revised(result, watch, given)) is not result:
+                    result = revised
         except BaseException as error:
             watch.failed(error)
             raise
@@ -73,23 +74,16 @@ class SidemirrorRunner(AgentRunner):
 
     @_of_an_instance
     def run_sync(self, starting_agent: Agent[Any], input: Any, **given: Any) -> RunResult:  # noqa: A002  # the SDK's
-        """As `Runner.run_sync`: for callers without a loop."""
-        return asyncio.run(self.run(starting_agent, input, **given))
+        """As `Runner.run_sync`: for callers without a loop. All of a thread's runs are on one."""
+        return super().run_sync(starting_agent, input, **given)
 
     @_of_an_instance
-    def run_streamed(
-        self,
-        starting_agent: Agent[Any],
-        input: Any,  # noqa: A002  # the SDK's name
-        **given: Any,
-    ) -> RunResultStreaming:
+    def run_streamed(self, starting_agent: Agent[Any], input: Any, **given: Any) -> RunResultStreaming:  # noqa: A002
         """As `Runner.run_streamed`. The final answer is shown as it comes, so that nothing is revised."""
         watch = self._watch(starting_agent, input, given)
         with watch.run.inside():
             result = _sdk().run_streamed(starting_agent, input, **watch.arguments(given))
-        # Its name depends on the version.
-        task: asyncio.Task[Any] = getattr(result, "run_loop_task", None) or vars(result)["_run_impl_task"]
-        task.add_done_callback(lambda done: watch.finished(result, done))
+        cast("asyncio.Task[Any]", result.run_loop_task).add_done_callback(lambda done: watch.finished(result, done))
         return result
 
     def _watch(self, agent: Agent[Any], given_input: Any, given: dict[str, Any]) -> "_Watch":
@@ -114,11 +108,13 @@ class _Watch:
 
     def arguments(self, given: dict[str, Any], more: dict[str, Any] | None = None) -> dict[str, Any]:
         """The arguments of `Runner.run`, with ours around the user's own hooks and filters."""
-        config: RunConfig | dict[str, Any] = given.get("run_config") or RunConfig()
+        # Without one: newer versions close the model provider of a run whose configuration they have made.
+        config: RunConfig | dict[str, Any] = given.get("run_config") or {}
         theirs = config if isinstance(config, dict) else vars(config)
-        ours: dict[str, Any] = {"call_model_input_filter": self._filter(theirs.get("call_model_input_filter"))}
-        if "tool_error_formatter" in {one.name for one in fields(RunConfig)}:
-            ours["tool_error_formatter"] = self._formatter(theirs.get("tool_error_formatter"))
+        ours: dict[str, Any] = {
+            "call_model_input_filter": self._filter(theirs.get("call_model_input_filter")),
+            "tool_error_formatter": self._formatter(theirs.get("tool_error_formatter")),
+        }
         hooks = _Hooks(self, given.get("hooks") or RunHooks())
         watched = {**config, **ours} if isinstance(config, dict) else replace(config, **ours)
         return {**given, **(more or {}), "hooks": hooks, "run_config": watched}
@@ -132,8 +128,7 @@ class _Watch:
             said = inner(data) if inner is not None else data.model_data
             changed: ModelInputData = await said if isawaitable(said) else said
             if is_ours:
-                model = data.agent.model
-                name = model if isinstance(model, str) else getattr(model, "model", "")
+                name = getattr(data.agent.model, "model", data.agent.model)
                 self.run.of(self.agent).model_started("openai", str(name or ""))
             return changed
 
@@ -188,14 +183,18 @@ class _Watch:
                     self.run.tool_returned(call_id, text.removeprefix(_AND_WHY), is_error=text.startswith(_FAILED))
 
     def failed(self, error: BaseException) -> None:
-        """The run has raised; where the SDK has put an error of its own around a tool's, that is on record. Calls that
+        """The run is over with an error."""
+        self.raised(error)
+        self.run.end(error=error)
+
+    def raised(self, error: BaseException) -> None:
+        """The SDK's run has raised; where it has put an error of its own around a tool's, that is on record. Calls that
         have come to their end are on record as they did, and those that were cancelled have none."""
         if data := getattr(error, "run_data", None):
             self._results([item.to_input_item() for item in data.new_items])
         if isinstance(error, Exception):
             for call_id in filter(self.run.is_open, self._calls):
                 self.run.tool_failed(call_id, error.__cause__ or error)
-        self.run.end(error=error)
 
     def ended(self, result: RunResult | RunResultStreaming) -> None:
         """The run has an answer, or waits for an approval."""
@@ -236,7 +235,6 @@ class _Hooks(RunHooks[Any]):
         await self._inner.on_tool_end(context, agent, tool, result)
 
     async def on_llm_end(self, context: Any, agent: Any, response: ModelResponse) -> None:
-        """The model has answered."""
         self._watch.answered(agent, response)
         await self._inner.on_llm_end(context, agent, response)
 
@@ -253,14 +251,41 @@ def _kept_elsewhere(given: dict[str, Any]) -> bool:
     return any(given.get(name) for name in names)
 
 
+async def _revised(result: RunResult, watch: _Watch, given: dict[str, Any]) -> RunResult:
+    """The result, or where its answer is wrong that of a second run, which has the turns that the first has left; the
+    same result where the second raises."""
+    left = None if result.max_turns is None else result.max_turns - len(result.raw_responses)
+    # A run that waits for an approval has no answer.
+    if result.final_output is None or (left is not None and left <= 0):
+        return result
+    if not (why := await watch.run.revision(as_text(result.final_output))):
+        return result
+    # One context counts the tokens of both.
+    more = {**_goes_on(result, why, given), "max_turns": left, "context": result.context_wrapper}
+    try:
+        return await _sdk().run(result.last_agent, **watch.arguments(given, more))
+    except Exception as error:  # noqa: BLE001  # whatever the second run raises, the first has an answer
+        _log.warning("a second run, to revise its answer, has failed (%s): the answer stands", type(error).__name__)
+        watch.raised(error)
+        with suppress(Exception):
+            await _forgotten(given.get("session"), why)
+        return result
+
+
+async def _forgotten(session: Any, why: str) -> None:
+    """Takes our message and all behind it out of a session that has it."""
+    if session is not None and any(one.get("content") == why for one in await session.get_items()):
+        while (item := await session.pop_item()) and item.get("content") != why:
+            pass
+
+
 def _goes_on(result: RunResult, why: str, given: dict[str, Any]) -> dict[str, Any]:
     """What the second run is given: the conversation, or what is new where somebody else keeps it."""
     if given.get("session") is not None or given.get("conversation_id"):
         return {"input": why}
     if _kept_elsewhere(given):
         return {"input": why, "previous_response_id": result.last_response_id}
-    said: list[Any] = [*result.to_input_list(), {"role": "user", "content": why}]
-    return {"input": said}
+    return {"input": [*result.to_input_list(), {"role": "user", "content": why}]}
 
 
 def _task(given: Any) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from agents import Runner, function_tool
+from agents import MultiProvider, Runner, function_tool
 from agents.run import AgentRunner, get_default_agent_runner, set_default_agent_runner
 from pydantic import BaseModel
 from scripted import stories
@@ -132,3 +132,20 @@ async def test_a_configuration_may_be_a_dictionary(endpoint: Endpoint, client: C
     given = {"workflow_name": "count"}
     assert await ask(SidemirrorRunner(client=client), agent, stories.TASK, run_config=given) == stories.GUESS
     assert len(sidecar.turns()) == 1
+
+
+async def test_the_sdk_closes_the_model_provider_that_it_has_made(
+    endpoint: Endpoint, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Newer versions do; seen to stay open behind a configuration of ours."""
+    closed: list[object] = []
+
+    async def aclose(provider: object) -> None:
+        closed.append(provider)
+
+    monkeypatch.setattr(MultiProvider, "aclose", aclose)
+    endpoint.script("m", stories.RIGHT, stories.RIGHT)
+    await Runner.run(agent_of(endpoint, "m"), stories.TASK)
+    plain = len(closed)
+    await SidemirrorRunner(client=client).run(agent_of(endpoint, "m"), stories.TASK)
+    assert len(closed) == 2 * plain

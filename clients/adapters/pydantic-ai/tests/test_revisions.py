@@ -131,4 +131,4 @@ async def test_a_revision_that_is_cancelled_is_no_answer(endpoint: Endpoint, cli
 def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
     """The exceptions that revisions have failed with, by the log."""
     said = [one for one in caplog.records if one.name == "sidemirror_client" and one.levelno >= logging.WARNING]
-    return [type(one.args[0]).__name__ for one in said if one.args]  # type: ignore[index]
+    return [str(one.args[0]) for one in said if one.args]  # type: ignore[index]

@@ -40,6 +40,9 @@ public final class AgentTurn implements AutoCloseable {
   private static final Duration CRITIQUE = Duration.ofSeconds(10);
   private static final Duration SUMMARY = Duration.ofSeconds(1);
 
+  /** The most lessons that the sidecar gives at once. */
+  private static final int MOST_ITEMS = 20;
+
   /** Turns of a client that may be open. One that begins beyond that is not reported. */
   private static final int MOST_TURNS = 10_000;
 
@@ -88,7 +91,8 @@ public final class AgentTurn implements AutoCloseable {
   // --- what the agent says: never waits, never throws because of the sidecar -----------------------------------------
 
   /**
-   * Takes an event. Never waits. Of a text of more than 256 KiB, which is what the sidecar takes, the beginning is kept.
+   * Takes an event. Never waits. Of a text of more than 256 KiB, which is what the sidecar takes, the beginning is kept, and
+   * so it is of a tool's name of more than 256 characters. A call whose tool has no name is one of {@code unnamed}.
    *
    * @param given the event; its id, its time and the agent are filled in where it has none
    * @return the event's id
@@ -108,7 +112,7 @@ public final class AgentTurn implements AutoCloseable {
    * Ends the turn. What is on its way is still delivered, also after the sidecar was away. Unless the outcome is
    * UNSPECIFIED, which teaches nothing, it is then reported for every block of lessons that the turn was given.
    *
-   * @param outcome what became of it
+   * @param outcome what became of it; null is UNSPECIFIED, here and wherever a turn is given its outcome
    */
   public void finish(TaskOutcome outcome) {
     finish(outcome, null, null);
@@ -149,13 +153,14 @@ public final class AgentTurn implements AutoCloseable {
       LOG.log(Level.WARNING, "turn {0} ends without its score: a number from 0 to 1, not {1}", id, score);
     }
     ReportGoalRequest towards = goal == null ? this.goal : goal;
-    TurnFinished.Builder finished = TurnFinished.newBuilder().setOutcome(outcome);
+    TaskOutcome became = outcome == null ? TaskOutcome.TASK_OUTCOME_UNSPECIFIED : outcome;
+    TurnFinished.Builder finished = TurnFinished.newBuilder().setOutcome(became);
     if (known != null) {
       finished.setScore(known);
     }
-    boolean teaches = outcome != TaskOutcome.TASK_OUTCOME_UNSPECIFIED;
+    boolean teaches = became != TaskOutcome.TASK_OUTCOME_UNSPECIFIED;
     synchronized (queue) {
-      queue.follow(outcome, known, towards == null || !teaches ? null : Filled.goal(towards, outcome, id));
+      queue.follow(became, known, towards == null || !teaches ? null : Filled.goal(towards, became, id));
       report(TurnEvent.newBuilder().setTurnFinished(finished).build());
     }
   }
@@ -335,7 +340,7 @@ public final class AgentTurn implements AutoCloseable {
    *
    * @param forTask the task that lessons should fit
    * @param tools the tools that the agent has: lessons that are only for others are left out; empty for all
-   * @param maxItems the most lessons; 0 means 5
+   * @param maxItems the most lessons, 1 to 20; 0 means 5. A number beyond is brought to 0 or 20
    * @param atMost how long to wait
    * @return a block with its text; empty when no lesson fits, without an answer in time, and at once while the sidecar is
    *     away
@@ -347,7 +352,7 @@ public final class AgentTurn implements AutoCloseable {
                 .setTurnId(id)
                 .setTask(forTask)
                 .addAllTools(tools)
-                .setMaxItems(maxItems)
+                .setMaxItems(Math.max(0, Math.min(maxItems, MOST_ITEMS)))
                 .build());
     Asking.Begin<BuildMemoryContextRequest, BuildMemoryContextResponse> begin =
         (connection, asked, timeoutNs) ->
@@ -355,7 +360,7 @@ public final class AgentTurn implements AutoCloseable {
                 .withDeadlineAfter(timeoutNs, TimeUnit.NANOSECONDS)
                 .buildMemoryContext(request, asked);
     Optional<ContextBlock> block =
-        link.asking().ask(begin, Waiting.nanos(atMost)).map(BuildMemoryContextResponse::getBlock);
+        link.asking().ask("a recall", begin, Waiting.nanos(atMost)).map(BuildMemoryContextResponse::getBlock);
     block.ifPresent(it -> queue.shown(it.getReceiptId()));
     return block.filter(it -> !it.getText().isEmpty());
   }
@@ -410,7 +415,7 @@ public final class AgentTurn implements AutoCloseable {
             CritiqueServiceGrpc.newStub(connection.channel())
                 .withDeadlineAfter(timeoutNs, TimeUnit.NANOSECONDS)
                 .critique(request, asked);
-    return link.asking().ask(begin, end - System.nanoTime())
+    return link.asking().ask("a critique", begin, end - System.nanoTime())
         .map(CritiqueResponse::getCritique)
         .filter(it -> it.getStatus() == ResultStatus.RESULT_STATUS_OK);
   }

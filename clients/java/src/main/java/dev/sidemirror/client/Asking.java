@@ -36,8 +36,11 @@ final class Asking {
     void begin(Connection connection, Asked<Q, A> asked, long timeoutNs);
   }
 
-  /** The answer to a call; empty at once while the sidecar is away, and without one in time. Never throws. */
-  <Q, A> Optional<A> ask(Begin<Q, A> begin, long timeoutNs) {
+  /**
+   * The answer to a call; empty at once while the sidecar is away, and without one in time. Never throws: of a call that the
+   * sidecar refuses a warning tells, which calls it {@code what}.
+   */
+  <Q, A> Optional<A> ask(String what, Begin<Q, A> begin, long timeoutNs) {
     long end = System.nanoTime() + timeoutNs;
     if (!link.reachable() || !enters(awaited, end)) {
       return Optional.empty();
@@ -47,7 +50,7 @@ final class Asking {
         return Optional.empty();
       }
       try {
-        return untilTaken(begin, end);
+        return untilTaken(what, begin, end);
       } finally {
         room.release();
       }
@@ -65,10 +68,10 @@ final class Asking {
     }
   }
 
-  private <Q, A> Optional<A> untilTaken(Begin<Q, A> begin, long end) {
+  private <Q, A> Optional<A> untilTaken(String what, Begin<Q, A> begin, long end) {
     while (true) {
       Asked<Q, A> asked = new Asked<>();
-      Optional<A> answer = once(begin, asked, end);
+      Optional<A> answer = once(what, begin, asked, end);
       if (answer.isPresent() || !asked.isRefusedByHttp() || !pause(end)) {
         return answer;
       }
@@ -85,7 +88,7 @@ final class Asking {
     room.release();
   }
 
-  private <Q, A> Optional<A> once(Begin<Q, A> begin, Asked<Q, A> asked, long end) {
+  private <Q, A> Optional<A> once(String what, Begin<Q, A> begin, Asked<Q, A> asked, long end) {
     long left = end - System.nanoTime();
     if (!link.reachable() || left <= 0) {
       return Optional.empty();
@@ -97,6 +100,7 @@ final class Asking {
       return Optional.of(asked.get(left, TimeUnit.NANOSECONDS));
     } catch (ExecutionException failed) {
       link.run(() -> link.failed(failed.getCause(), before));
+      link.declined(what, failed.getCause());
     } catch (TimeoutException late) {
       asked.giveUp();
     } catch (InterruptedException interrupted) {

@@ -6,8 +6,12 @@ import dev.sidemirror.v1.ToolFailed;
 import dev.sidemirror.v1.ToolReturned;
 import dev.sidemirror.v1.TurnEvent;
 import dev.sidemirror.v1.UserMessage;
+import java.util.Objects;
 
-/** The events that most agents report, in short; any other {@link TurnEvent} is made with its builder. */
+/**
+ * The events that most agents report, in short; any other {@link TurnEvent} is made with its builder. Null is an empty text:
+ * tools give it.
+ */
 public final class Events {
   private Events() {}
 
@@ -20,7 +24,7 @@ public final class Events {
    */
   public static TurnEvent toolCalled(String name, String arguments) {
     return TurnEvent.newBuilder()
-        .setToolCalled(ToolCalled.newBuilder().setName(name).setArguments(arguments))
+        .setToolCalled(ToolCalled.newBuilder().setName(orEmpty(name)).setArguments(orEmpty(arguments)))
         .build();
   }
 
@@ -33,7 +37,7 @@ public final class Events {
    */
   public static TurnEvent toolReturned(String content, boolean isError) {
     return TurnEvent.newBuilder()
-        .setToolReturned(ToolReturned.newBuilder().setContent(content).setIsError(isError))
+        .setToolReturned(ToolReturned.newBuilder().setContent(orEmpty(content)).setIsError(isError))
         .build();
   }
 
@@ -46,7 +50,7 @@ public final class Events {
    */
   public static TurnEvent toolWorked(String content) {
     return TurnEvent.newBuilder()
-        .setToolReturned(ToolReturned.newBuilder().setContent(content).setHasWorked(true))
+        .setToolReturned(ToolReturned.newBuilder().setContent(orEmpty(content)).setHasWorked(true))
         .build();
   }
 
@@ -57,7 +61,7 @@ public final class Events {
    * @return the event
    */
   public static TurnEvent toolReturned(Throwable thrown) {
-    return toolReturned(thrown.toString(), true);
+    return toolReturned(orEmpty(thrown), true);
   }
 
   /**
@@ -71,9 +75,9 @@ public final class Events {
   public static TurnEvent ofCall(String callId, TurnEvent event) {
     TurnEvent.Builder builder = event.toBuilder();
     switch (event.getKindCase()) {
-      case TOOL_CALLED -> builder.getToolCalledBuilder().setCallId(callId);
-      case TOOL_RETURNED -> builder.getToolReturnedBuilder().setCallId(callId);
-      case TOOL_FAILED -> builder.getToolFailedBuilder().setCallId(callId);
+      case TOOL_CALLED -> builder.getToolCalledBuilder().setCallId(orEmpty(callId));
+      case TOOL_RETURNED -> builder.getToolReturnedBuilder().setCallId(orEmpty(callId));
+      case TOOL_FAILED -> builder.getToolFailedBuilder().setCallId(orEmpty(callId));
       default -> {}
     }
     return builder.build();
@@ -86,7 +90,7 @@ public final class Events {
    * @return the event
    */
   public static TurnEvent toolFailed(String error) {
-    return TurnEvent.newBuilder().setToolFailed(ToolFailed.newBuilder().setError(error)).build();
+    return TurnEvent.newBuilder().setToolFailed(ToolFailed.newBuilder().setError(orEmpty(error))).build();
   }
 
   /**
@@ -96,7 +100,7 @@ public final class Events {
    * @return the event
    */
   public static TurnEvent userMessage(String text) {
-    return TurnEvent.newBuilder().setUserMessage(UserMessage.newBuilder().setText(text)).build();
+    return TurnEvent.newBuilder().setUserMessage(UserMessage.newBuilder().setText(orEmpty(text))).build();
   }
 
   /**
@@ -106,6 +110,10 @@ public final class Events {
    * @return the event
    */
   public static TurnEvent responseDrafted(String text) {
-    return TurnEvent.newBuilder().setResponseDrafted(ResponseDrafted.newBuilder().setText(text)).build();
+    return TurnEvent.newBuilder().setResponseDrafted(ResponseDrafted.newBuilder().setText(orEmpty(text))).build();
+  }
+
+  private static String orEmpty(Object given) {
+    return Objects.toString(given, "");
   }
 }

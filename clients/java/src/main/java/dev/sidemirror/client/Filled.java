@@ -9,9 +9,12 @@ import java.time.Instant;
 
 /** What agents say, with what they left out. */
 final class Filled {
+  /** The longest name of a tool that the sidecar takes, in code points. */
+  private static final int LONGEST_NAME = 256;
+
   private Filled() {}
 
-  /** The event with an id, its agent and its time; of a text that the sidecar would refuse, the beginning. */
+  /** The event with an id, its agent, its time and a tool's name; of a text that the sidecar would refuse, the beginning. */
   static TurnEvent event(TurnEvent given, String agent) {
     TurnEvent.Builder builder = given.toBuilder();
     if (given.getEventId().isEmpty()) {
@@ -24,7 +27,17 @@ final class Filled {
       Instant now = Instant.now();
       builder.setTime(Timestamp.newBuilder().setSeconds(now.getEpochSecond()).setNanos(now.getNano()));
     }
+    if (given.hasToolCalled()) {
+      builder.getToolCalledBuilder().setName(toolName(given.getToolCalled().getName()));
+    }
     return Texts.fitting(builder.build());
+  }
+
+  private static String toolName(String given) {
+    if (given.codePointCount(0, given.length()) > LONGEST_NAME) {
+      return given.substring(0, given.offsetByCodePoints(0, LONGEST_NAME));
+    }
+    return given.isEmpty() ? "unnamed" : given;
   }
 
   /** The goal with its turn, a request_id, a state that follows from the outcome, and texts that the sidecar takes. */

@@ -64,6 +64,7 @@ final class Link {
   private final AtomicLong waitingBytes = new AtomicLong();
   private final Deque<Delivery> streamsWanted = new ArrayDeque<>();
   private final Deque<Delivery> reportsWanted = new ArrayDeque<>();
+  private final Set<String> toldDeclined = ConcurrentHashMap.newKeySet();
   private final Set<Connection> probes = ConcurrentHashMap.newKeySet();
   private int reporting;
   private boolean told;
@@ -154,6 +155,14 @@ final class Link {
   /** Calls whose answers agents wait for. */
   Asking asking() {
     return asking;
+  }
+
+  /** A call of an agent's has failed. Where the sidecar refuses it, that is told once of each call and code. */
+  void declined(String what, Throwable why) {
+    boolean refuses = Trouble.of(why).kind() == Trouble.Kind.FINAL;
+    if (refuses && toldDeclined.add(what + " " + Status.fromThrowable(why).getCode())) {
+      say("the sidecar has refused " + what, why);
+    }
   }
 
   /** A call that was begun after so many outages has failed. One without an answer in time says nothing of the sidecar. */

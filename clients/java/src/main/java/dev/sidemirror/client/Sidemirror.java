@@ -109,10 +109,15 @@ public final class Sidemirror extends Services implements AutoCloseable {
 
   private static void end(ExecutorService executor, Duration patience) {
     executor.shutdown();
+    Waiting.throughInterrupts(patience, left -> ends(executor, left));
+  }
+
+  private static boolean ends(ExecutorService executor, Duration atMost) {
     try {
-      executor.awaitTermination(patience.toMillis(), TimeUnit.MILLISECONDS);
+      return executor.awaitTermination(atMost.toNanos(), TimeUnit.NANOSECONDS);
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
+      return false;
     }
   }
 
@@ -331,7 +336,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
     return all;
   }
 
-  /** Waits up to two seconds for what is on its way, then ends every connection and every call. */
+  /** Waits up to two seconds for what is on its way, then ends every connection and every call. No interrupt cuts it short. */
   @Override
   public void close() {
     close(DEFAULT_FLUSH);
@@ -339,14 +344,14 @@ public final class Sidemirror extends Services implements AutoCloseable {
 
   /**
    * Waits for what is on its way, then ends every connection and every call. If something was not delivered, one warning
-   * says how much.
+   * says how much. A thread that is interrupted waits as long, and is interrupted again afterwards.
    *
    * @param atMost how long to wait
    * @return what was not delivered
    */
   public Undelivered close(Duration atMost) {
     hook(() -> Runtime.getRuntime().removeShutdownHook(atExit));
-    flush(atMost);
+    Waiting.throughInterrupts(atMost, this::flush);
     // Counted here: the client's own thread may be late on a busy machine.
     link.turns().forEach(Delivery::drop);
     own.execute(link::close);

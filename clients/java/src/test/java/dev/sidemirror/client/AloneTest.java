@@ -36,10 +36,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.logging.Handler;
-import java.util.logging.LogRecord;
-import java.util.logging.Logger;
-import java.util.logging.SimpleFormatter;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -78,29 +74,12 @@ class AloneTest {
   /** Seen to fail, with "io exception" and no address, when gRPC's own description is told. */
   @Test
   void theWarningSaysWhereAndWhy() throws InterruptedException {
-    LinkedBlockingQueue<String> told = new LinkedBlockingQueue<>();
-    Handler handler =
-        new Handler() {
-          @Override
-          public void publish(LogRecord record) {
-            told.add(new SimpleFormatter().formatMessage(record));
-          }
-
-          @Override
-          public void flush() {}
-
-          @Override
-          public void close() {}
-        };
-    Logger logger = Logger.getLogger("dev.sidemirror.client");
-    logger.addHandler(handler);
-    try (Sidemirror sidemirror = Sidemirror.builder().address("127.0.0.1:1").connect()) {
+    try (Warnings warnings = new Warnings();
+        Sidemirror sidemirror = Sidemirror.builder().address("127.0.0.1:1").connect()) {
       sidemirror.beginTurn("count", ThinkLevel.THINK_LEVEL_MEDIUM).finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
-      String said = told.poll(60, TimeUnit.SECONDS);
+      String said = warnings.told.poll(60, TimeUnit.SECONDS);
       assertTrue(said.startsWith("Sidemirror at 127.0.0.1:1 is away, the agent goes on without it: UNAVAILABLE: "), said);
       assertTrue(said.endsWith("Connection refused: /127.0.0.1:1"), said);
-    } finally {
-      logger.removeHandler(handler);
     }
   }
 

@@ -1,6 +1,7 @@
 package dev.sidemirror.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -53,6 +54,7 @@ import org.junit.jupiter.api.Timeout;
 class StandInTest {
   private final ConcurrentSkipListSet<String> goals = new ConcurrentSkipListSet<>();
   private final LinkedBlockingQueue<Integer> textBytes = new LinkedBlockingQueue<>();
+  private final LinkedBlockingQueue<Integer> lessonsAsked = new LinkedBlockingQueue<>();
   private final LinkedBlockingQueue<TaskOutcome> outcomes = new LinkedBlockingQueue<>();
 
   /** Calls of GetServerInfo that wait for an answer. */
@@ -229,6 +231,88 @@ class StandInTest {
     assertEquals(List.of(256 << 10, 256 << 10, 256 << 10), List.of(textBytes.take(), textBytes.take(), textBytes.take()));
   }
 
+  /** Seen to fail, with events and the goal lost, when closing gives up at once. */
+  @Test
+  void anInterruptedThreadClosesAsAnyOther() {
+    AgentTurn turn = began("interrupted");
+    turn.report(Events.toolCalled("look", "{}"));
+    Thread.currentThread().interrupt();
+    turn.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
+    Undelivered left = sidemirror.close(Duration.ofSeconds(30));
+    assertTrue(Thread.interrupted(), "it is interrupted again afterwards");
+    assertTrue(left.isEmpty(), left.toString());
+    assertEquals(1, goals.size());
+  }
+
+  /** Seen to fail when only an interrupt from before is waited through. */
+  @Test
+  void aThreadThatIsInterruptedWhileItWaitsWaitsOn() {
+    List<Duration> left = new ArrayList<>();
+    boolean there =
+        Waiting.throughInterrupts(
+            Duration.ofDays(1),
+            atMost -> {
+              assertFalse(Thread.currentThread().isInterrupted());
+              left.add(atMost);
+              if (left.size() < 3) {
+                Thread.currentThread().interrupt();
+              }
+              return left.size() == 3;
+            });
+    assertTrue(there && Thread.interrupted(), "it is interrupted again afterwards");
+    assertFalse(Waiting.throughInterrupts(Duration.ZERO, atMost -> false), "its time is over");
+    assertFalse(Thread.interrupted());
+  }
+
+  /** Seen to fail, with an exception behind the work, when null is handed on. */
+  @Test
+  void anOutcomeThatIsNullIsUnspecified() {
+    assertEquals("answer", began("run").run(turn -> "answer", null));
+    began("finished").finish(null);
+    assertTrue(sidemirror.flush(Duration.ofSeconds(30)));
+    assertEquals(List.of(TaskOutcome.TASK_OUTCOME_UNSPECIFIED, TaskOutcome.TASK_OUTCOME_UNSPECIFIED), List.copyOf(outcomes));
+    assertEquals(List.of(), List.copyOf(goals));
+  }
+
+  /** Seen to fail, with nothing said, when a call that is refused ends like one without an answer. */
+  @Test
+  void ofEachKindOfCallThatIsRefusedTheLogTellsOnce() {
+    try (Warnings warnings = new Warnings()) {
+      for (AgentTurn turn : List.of(turn(), turn())) {
+        assertTrue(turn.recall("INVALID_ARGUMENT", List.of(), 0, Duration.ofSeconds(30)).isEmpty());
+        assertEquals("INVALID_ARGUMENT", turn.revised("INVALID_ARGUMENT", prompt -> "nobody asked for it"));
+      }
+      assertTrue(turn().recall("DEADLINE_EXCEEDED", List.of(), 0, Duration.ofSeconds(30)).isEmpty());
+      assertTrue(turn().recall("PERMISSION_DENIED", List.of(), 0, Duration.ofSeconds(30)).isEmpty());
+      assertEquals(
+          List.of(
+              "the sidecar has refused a recall: INVALID_ARGUMENT: as it was asked to",
+              "the sidecar has refused a critique: INVALID_ARGUMENT: as it was asked to",
+              "the sidecar has refused a recall: PERMISSION_DENIED: as it was asked to"),
+          List.copyOf(warnings.told));
+    }
+  }
+
+  /** The sidecar refuses any other. Seen to fail when the number goes as it is. */
+  @Test
+  void noMoreLessonsAreAskedForThanTheSidecarGives() {
+    for (int maxItems : List.of(Integer.MIN_VALUE, -1, 0, 1, 20, 21)) {
+      turn().recall("count", List.of(), maxItems, Duration.ofSeconds(30));
+    }
+    assertEquals(List.of(0, 0, 0, 1, 20, 20), List.copyOf(lessonsAsked));
+  }
+
+  /** Whether the text is the name of a code, with which the call is refused then. */
+  private static boolean refuses(StreamObserver<?> answers, String text) {
+    for (Status.Code code : Status.Code.values()) {
+      if (code.name().equals(text)) {
+        answers.onError(code.toStatus().withDescription("as it was asked to").asRuntimeException());
+        return true;
+      }
+    }
+    return false;
+  }
+
   private static <A> void answer(StreamObserver<A> answers, A answer) {
     answers.onNext(answer);
     answers.onCompleted();
@@ -287,6 +371,10 @@ class StandInTest {
     public void buildMemoryContext(
         BuildMemoryContextRequest request, StreamObserver<BuildMemoryContextResponse> answers) {
       textBytes.add(request.getTaskBytes().size());
+      lessonsAsked.add(request.getMaxItems());
+      if (refuses(answers, request.getTask())) {
+        return;
+      }
       answer(answers, BuildMemoryContextResponse.getDefaultInstance());
     }
   }
@@ -303,6 +391,9 @@ class StandInTest {
     public void critique(CritiqueRequest request, StreamObserver<CritiqueResponse> answers) {
       textBytes.add(request.getResponseBytes().size());
       String response = request.getResponse();
+      if (refuses(answers, response)) {
+        return;
+      }
       ResultStatus status =
           response.endsWith("not said") ? ResultStatus.RESULT_STATUS_FAILED_MODEL : ResultStatus.RESULT_STATUS_OK;
       CritiqueResult verdict =

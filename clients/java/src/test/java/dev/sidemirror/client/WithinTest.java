@@ -129,6 +129,36 @@ class WithinTest {
     assertEquals(Events.userMessage("hello"), Events.ofCall("c", Events.userMessage("hello")));
   }
 
+  /** Tools give it. Seen to fail, with a NullPointerException, when it is handed on. */
+  @Test
+  void nullIsAnEmptyText() {
+    assertEquals(Events.toolCalled("look", ""), Events.toolCalled("look", null));
+    assertEquals(Events.toolCalled("", ""), Events.ofCall(null, Events.toolCalled(null, null)));
+    assertEquals(Events.toolReturned("", false), Events.toolReturned(null, false));
+    assertEquals(Events.toolReturned("", true), Events.toolReturned(null));
+    assertEquals(Events.toolWorked(""), Events.toolWorked(null));
+    assertEquals(Events.toolFailed(""), Events.toolFailed(null));
+    assertEquals(Events.userMessage(""), Events.userMessage(null));
+    assertEquals(Events.responseDrafted(""), Events.responseDrafted(null));
+  }
+
+  /**
+   * The sidecar would refuse the whole turn. Seen to fail when a name goes as it is, and when its UTF-16 units count.
+   */
+  @Test
+  void aCallHasANameThatTheSidecarTakes() {
+    String longest = "𝄞".repeat(256);
+    assertEquals("unnamed", nameOfCall(""));
+    assertEquals("look", nameOfCall("look"));
+    assertEquals(longest, nameOfCall(longest));
+    assertEquals(longest, nameOfCall("𝄞".repeat(300)));
+    assertFalse(Filled.event(Events.userMessage("hello"), "").hasToolCalled());
+  }
+
+  private static String nameOfCall(String tool) {
+    return Filled.event(Events.toolCalled(tool, "{}"), "").getToolCalled().getName();
+  }
+
   @Test
   void lessonsAreATextForAModel() {
     assertEquals("", Sidemirror.lessonsText(Optional.empty()));

@@ -1,0 +1,127 @@
+package sidemirror
+
+import (
+	"context"
+	"log"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// logged holds the lines of the log.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+// count is how many lines have this in them.
+func (l *logged) count(part string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), part)
+}
+
+// logs is what the log gets from here to the end of the test.
+func logs(t *testing.T) *logged {
+	before, out, flags := slog.Default(), log.Writer(), log.Flags()
+	t.Cleanup(func() {
+		slog.SetDefault(before)
+		log.SetOutput(out)
+		log.SetFlags(flags)
+	})
+	lines := &logged{}
+	slog.SetDefault(slog.New(slog.NewTextHandler(lines, nil)))
+	return lines
+}
+
+// Seen to fail, with the whole turn refused by a sidecar, when a name goes as it comes.
+func TestACallHasANameThatTheSidecarTakes(t *testing.T) {
+	client := connected(t, filepath.Join(t.TempDir(), "nobody.sock"))
+	turn := client.BeginTurn(TurnOptions{})
+	for given, expected := range map[string]string{
+		"":                       "unnamed",
+		"search":                 "search",
+		strings.Repeat("ö", 256): strings.Repeat("ö", 256),
+		strings.Repeat("ö", 300): strings.Repeat("ö", 256),
+	} {
+		turn.Report(ToolCalled(given, "{}"))
+		turn.mu.Lock()
+		name := turn.waiting[len(turn.waiting)-1].GetToolCalled().GetName()
+		turn.mu.Unlock()
+		if name != expected {
+			t.Errorf("%q is called %q", given, name)
+		}
+	}
+}
+
+// Seen to fail when the number goes as it comes.
+func TestTheNumberOfLessonsIsOneThatTheSidecarTakes(t *testing.T) {
+	peer := &reportsPeer{ids: map[string]int{}}
+	turn := listen(t, acks(), peer).BeginTurn(TurnOptions{})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for _, items := range []int32{-1, 0, 7, 20, 21} {
+		turn.Recall(ctx, RecallMost(items))
+	}
+	asked := peer.ids
+	if len(asked) != 3 || asked["recall of 0"] != 2 || asked["recall of 7"] != 1 || asked["recall of 20"] != 2 {
+		t.Fatal(asked)
+	}
+}
+
+// Nobody listens for critiques. Seen to fail when a refusal is not logged, when each is, and when slowness is.
+func TestWhatIsRefusedIsLoggedOnceForEachKind(t *testing.T) {
+	lines := logs(t)
+	wrong, slow := status.Error(codes.InvalidArgument, "no"), status.Error(codes.DeadlineExceeded, "slow")
+	peer := &reportsPeer{ids: map[string]int{}, errors: []error{
+		wrong, wrong, slow, status.Error(codes.PermissionDenied, "not you"), nil, wrong,
+	}}
+	client := listen(t, acks(), peer)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for range 6 {
+		turn := client.BeginTurn(TurnOptions{})
+		if turn.Recall(ctx) != nil || turn.Critique(ctx, "41", "") != nil {
+			t.Fatal("there is an answer")
+		}
+	}
+	for part, times := range map[string]int{
+		"has refused what a turn asks for": 3, "InvalidArgument": 1, "PermissionDenied": 1, "method=Critique": 1,
+	} {
+		if found := lines.count(part); found != times {
+			t.Errorf("%q: %d times in\n%s", part, found, lines.text.String())
+		}
+	}
+}
+
+// Seen to fail when the second one counts as an event that is not delivered.
+func TestASecondFinishChangesNothing(t *testing.T) {
+	lines := logs(t)
+	peer := &reportsPeer{ids: map[string]int{}}
+	client := listen(t, acks(), peer)
+	turn := client.BeginTurn(TurnOptions{Goal: &Goal{ID: "g", Objective: "o"}})
+	turn.Finish(success, nil)
+	turn.Finish(OutcomeFailure, nil)
+	turn.FinishGoal(OutcomeFailure, nil, Goal{ID: "other", Objective: "o"})
+	if err := client.Close(); err != nil || turn.Dropped() != 0 || len(peer.ids) != 1 {
+		t.Fatal(err, turn.Dropped(), peer.ids)
+	}
+	for deadline := time.Now().Add(10 * time.Second); lines.count("another Finish changes nothing") != 2; {
+		if time.Now().After(deadline) {
+			t.Fatal(lines.text.String())
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
