@@ -266,6 +266,18 @@ async def test_texts_that_the_sidecar_would_refuse_are_cut_in_every_method_of_a_
     assert [report.goal_id for report in reports.reports] == ["huge"]
 
 
+async def test_a_second_finish_changes_nothing(sidecar: Sidecar, caplog: pytest.LogCaptureFixture) -> None:
+    """Seen to fail when it counts as an event that was not delivered."""
+    async with connect(f"127.0.0.1:{sidecar.port}") as sidemirror:
+        turn = sidemirror.begin_turn(task="count")
+        turn.finish(TASK_OUTCOME_SUCCESS)
+        turn.finish(TASK_OUTCOME_FAILURE)
+        assert turn.dropped == 0
+        assert caplog.messages == [f"turn {turn.id} is finished: another finish changes nothing"]
+        assert (summary := await turn.summary(20)) is not None
+        assert summary.outcome == TASK_OUTCOME_SUCCESS
+
+
 async def test_a_refused_call_is_told_once(sidecar: Sidecar, caplog: pytest.LogCaptureFixture) -> None:
     """Seen to fail when it gives nothing, as if nothing were known. More lessons than there may be are the most."""
     async with connect(f"127.0.0.1:{sidecar.port}") as sidemirror, sidemirror.begin_turn(task="count") as turn:

@@ -105,11 +105,15 @@ class Queue:
         with self._lock:
             if not (self.is_finished or self._is_over or (not ends and self._is_full(size))):
                 return self._take_in(event, size, kind)
-            is_late = self.is_finished and not self._is_late
-            self._is_late = self.is_finished
-            self._drop_events(1)
+            is_again = ends and self.is_finished
+            is_late = self.is_finished and not ends and not self._is_late
+            self._is_late = self._is_late or is_late
+            if not is_again:
+                self._drop_events(1)
             self.is_finished = self.is_finished or ends
-        if is_late:
+        if is_again:
+            _log.warning("turn %s is finished: another finish changes nothing", self.turn_id)
+        elif is_late:
             _log.warning("turn %s is finished: what is reported after that is not delivered", self.turn_id)
         return Wakes.NOT
 

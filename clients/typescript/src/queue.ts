@@ -74,7 +74,9 @@ export class Queue {
     const bytes = size + event.eventId.length + event.agent.length + 32;
     const ends = event.kind.case === "turnFinished";
     const isFull = this.count >= MOST_EVENTS || bytes > MOST_EVENT_BYTES || !this.hasRoom(bytes);
-    if (this.isFinished || this.isOver || (isFull && !ends)) {
+    if (this.isFinished && ends) {
+      process.emitWarning(`turn ${this.turnId} is finished: another finish changes nothing`, "SidemirrorWarning");
+    } else if (this.isFinished || this.isOver || (isFull && !ends)) {
       if (this.isFinished && !this.isLate) {
         this.isLate = true;
         const late = `turn ${this.turnId} is finished: what is reported after that is not delivered`;

@@ -282,6 +282,18 @@ test("a call whose tool has no name is reported as unnamed, and a long name is c
 });
 
 /** Seen to fail, with nothing said, when a call that is refused ends like one without an answer. */
+/** Seen to fail when it counts as an event that was not delivered. */
+test("a second finish changes nothing", async () => {
+  const sidemirror = connect({ address: "unix:/nobody/is/here" });
+  const turn = sidemirror.beginTurn();
+  turn.finish(TaskOutcome.SUCCESS);
+  turn.finish(TaskOutcome.FAILURE);
+  assert.equal(turn.dropped, 0);
+  turn.toolCalled("late");
+  assert.equal(turn.dropped, 1);
+  await sidemirror.close(0);
+});
+
 test("of each kind of call that is refused the log tells once", async () => {
   const refusing = { code: Code.InvalidArgument };
   const refuse = (): never => {

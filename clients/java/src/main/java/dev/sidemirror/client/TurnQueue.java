@@ -85,6 +85,10 @@ final class TurnQueue {
   synchronized boolean put(TurnEvent event) {
     int size = event.getSerializedSize();
     boolean ends = event.hasTurnFinished(); // which always has room
+    if (ends && finishing) {
+      LOG.log(Level.WARNING, "turn {0} is finished: another finish changes nothing", turnId);
+      return false;
+    }
     boolean full = events >= MOST_EVENTS || waitingBytes + size > MOST_BYTES || size > MOST_EVENT_BYTES;
     if (finishing || over || (full && !ends) || !link.keep(size + BESIDE_BYTES, ends)) {
       if (finishing && !late) {

@@ -53,6 +53,19 @@ class WithinTest {
     assertThrows(TokenInTheClearException.class, () -> Address.of("sidecar.example.com:1", false, true));
   }
 
+  /** Seen to fail when it counts as an event that was not delivered. */
+  @Test
+  void aSecondFinishChangesNothing() {
+    try (Sidemirror nobody = nobody()) {
+      AgentTurn turn = nobody.beginTurn(TurnStarted.getDefaultInstance());
+      turn.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
+      turn.finish(TaskOutcome.TASK_OUTCOME_FAILURE);
+      assertEquals(0, turn.dropped());
+      turn.report(Events.toolCalled("late", ""));
+      assertEquals(1, turn.dropped());
+    }
+  }
+
   /** Seen to fail when an ended stream keeps its place. */
   @Test
   void turnsAreSpreadOverSixteenConnections() {
