@@ -59,8 +59,8 @@ class Link:
         self._told = False
         self._is_refused = False
         self._is_not_permitted = False
-        # How calls were refused; each is told once.
-        self._refusals: set[grpc.StatusCode] = set()
+        # Which calls were refused, and how; each is told once.
+        self._refusals: set[tuple[str, grpc.StatusCode]] = set()
         self.closed = False
         # Bytes that wait, of all turns, which are on several threads.
         self.waiting_bytes = 0
@@ -171,11 +171,14 @@ class Link:
         """Tells that something is not taken, though the sidecar is there. Never raises."""
         _log.warning("Sidemirror at %s: %s: %s", self._address, what, reason_of(error))
 
-    def ask_refused(self, error: Exception) -> None:
-        """A call has failed for which the agent gets nothing: each kind of refusal is told once. Never raises."""
-        if isinstance(error, grpc.aio.AioRpcError) and error.code() in FINAL - self._refusals:
-            self._refusals.add(error.code())
-            self.say("a call is refused, and the agent gets nothing for it", error)
+    def declined(self, call: str, error: Exception) -> None:
+        """A call has failed, for which the agent gets nothing: a refusal is told once for each call and status. Never
+        raises."""
+        if not isinstance(error, grpc.aio.AioRpcError) or error.code() not in FINAL:
+            return
+        if (kind := (call, error.code())) not in self._refusals:
+            self._refusals.add(kind)
+            self.say(f"{call} is refused, and the agent gets nothing for it", error)
 
     async def there(self) -> None:
         """Returns once the sidecar answers."""

@@ -28,9 +28,9 @@ _log = logging.getLogger("sidemirror_client")
 # Defaults, in seconds.
 PLAN_S = SUMMARY_S = ADVICE_S = 1.0
 RECALL_S = 2.0
-# The sidecar takes no more.
-MOST_LESSONS = 20
 CRITIQUE_S = 10.0
+# The sidecar gives no more at once.
+MOST_LESSONS = 20
 _UNSPECIFIED = common_pb2.TASK_OUTCOME_UNSPECIFIED
 
 
@@ -256,7 +256,7 @@ class TurnParts:
                     answer = await self._link.unless_away(call(request, ends_s - _now_s()))
             except (grpc.RpcError, OSError, ValueError) as error:
                 self._link.failed(error, outage)
-                self._link.ask_refused(error)
+                self._link.declined(type(request).__name__.removesuffix("Request"), error)
                 is_busy = isinstance(error, grpc.aio.AioRpcError) and is_refused(error)
                 if not is_busy or _now_s() + pause_s >= ends_s:
                     return None

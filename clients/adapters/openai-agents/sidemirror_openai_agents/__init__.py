@@ -78,7 +78,7 @@ class SidemirrorRunner(AgentRunner):
         return super().run_sync(starting_agent, input, **given)
 
     @_of_an_instance
-    def run_streamed(self, starting_agent: Agent[Any], input: Any, **given: Any) -> RunResultStreaming:  # noqa: A002
+    def run_streamed(self, starting_agent: Agent[Any], input: Any, **given: Any) -> RunResultStreaming:  # noqa: A002  # as above
         """As `Runner.run_streamed`. The final answer is shown as it comes, so that nothing is revised."""
         watch = self._watch(starting_agent, input, given)
         with watch.run.inside():

@@ -37,7 +37,7 @@ async def test_there_is_none_where_the_limits_leave_no_room(
     endpoint: Endpoint, client: Client, sidecar: Sidecar, limit: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     endpoint.script("m", *stories.MISCOUNTED)
-    limits = UsageLimits(**{limit: WITHOUT_REVISION[limit]})  # type: ignore[arg-type]
+    limits = UsageLimits(**{limit: WITHOUT_REVISION[limit]})  # type: ignore[arg-type]  # all are numbers
     agent = agent_of(endpoint, "m", Sidemirror(client=client), search_payments)
     result = await agent.run(stories.PAYMENTS_TASK, usage_limits=limits)
     assert result.output == WRONG
@@ -131,4 +131,4 @@ async def test_a_revision_that_is_cancelled_is_no_answer(endpoint: Endpoint, cli
 def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
     """The exceptions that revisions have failed with, by the log."""
     said = [one for one in caplog.records if one.name == "sidemirror_client" and one.levelno >= logging.WARNING]
-    return [str(one.args[0]) for one in said if one.args]  # type: ignore[index]
+    return [str(one.args[0]) for one in said if one.args]  # type: ignore[index]  # a tuple
