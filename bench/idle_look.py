@@ -8,6 +8,7 @@ PgBouncer's own time is told apart.
 
 import argparse
 import asyncio
+import contextlib
 from typing import NamedTuple
 
 import psutil
@@ -34,9 +35,13 @@ class Cost(NamedTuple):
 
 
 def cpu_s(processes: list[psutil.Process]) -> float:
-    """CPU time of processes and of the children that they have waited for."""
-    times = [process.cpu_times() for process in processes]
-    return sum(one.user + one.system + one.children_user + one.children_system for one in times)
+    """CPU time of processes and of the children that they have waited for. A process that has ended is left out: name
+    those that wait for it after it."""
+    spent_s = 0.0
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            spent_s += sum(process.cpu_times()[:4])
+    return spent_s
 
 
 async def look(url: str) -> None:
@@ -51,12 +56,12 @@ async def look(url: str) -> None:
 
 async def _cost(url: str, looks: int, server: psutil.Process, pooler: psutil.Process | None) -> Cost:
     await look(url)
-    both = [[server, *server.children()], [pooler] if pooler else []]
+    both = [[*server.children(), server], [pooler] if pooler else []]
     before = [cpu_s(processes) for processes in both]
     for _ in range(looks):
         await look(url)
     await asyncio.sleep(1)  # the last backends end
-    both[0] = [server, *server.children()]
+    both[0] = [*server.children(), server]
     after = [cpu_s(processes) for processes in both]
     postgres_s, pooler_s = (later - earlier for earlier, later in zip(before, after, strict=True))
     return Cost(1e3 * postgres_s / looks, 1e3 * pooler_s / looks)

@@ -40,12 +40,16 @@ def test_a_node_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_lost_event_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Agents go on as if two events had been acknowledged as durable that never were. Seen to fail with a bench that
-    compares the count of events with that of before: by then as many others have come."""
+    """Agents go on as if two events had been acknowledged as durable that never were; what was on its way when the
+    sidecar was killed may be lost with them. Seen to fail with a bench that compares the count of events with that of
+    before: by then as many others have come."""
+    on_their_way = 0
 
     def kill(process: Process, fleet: Sequence[node.Agent]) -> None:
+        nonlocal on_their_way
         process.kill()
         for agent in fleet:
+            on_their_way += agent.sent - agent.durable
             agent.sent += 2
             agent.durable = agent.sent
 
@@ -59,4 +63,4 @@ def test_a_lost_event_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(node, "_kill", kill)
     monkeypatch.setattr(node, "_kept", kept_later)
     told = asyncio.run(node.measure(4, 1.0, 1, tmp_path, ("computes",)))
-    assert told.lost == 2 * 3
+    assert 2 * 3 <= told.lost <= 2 * 3 + on_their_way

@@ -14,6 +14,7 @@ from tests.conformance.turn_log import ONE, OTHER, everything, start
 from tests.postgres.databases import Databases
 from tests.postgres.pooler import Pooler, needs_pgbouncer
 
+pytestmark = pytest.mark.usefixtures("patient_postgres")
 _PREPARED = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%log_entries%'"
 
 
