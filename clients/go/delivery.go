@@ -46,6 +46,9 @@ func (t *Turn) deliverEvents() bool {
 		if t.link.ctx.Err() != nil {
 			return false
 		}
+		if t.hasEnded() {
+			err = nil // whatever has become of the stream behind the summary
+		}
 		failures++
 		if durable > 0 {
 			failures, tries = 0, 0
@@ -156,6 +159,13 @@ func (t *Turn) setStream(stream *sending) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stream = stream
+}
+
+// hasEnded: the summary has come, which is the last that is said of a turn, and everything is durable.
+func (t *Turn) hasEnded() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.summary != nil && len(t.waiting) == 0
 }
 
 // isDurable: the turn is durable with its end. Nothing more comes then.

@@ -30,6 +30,7 @@ ENDS_S = 1.5
 class Troubled(grpc.GenericRpcHandler):
     """`internal` and `bare`: each stream ends with INTERNAL, the second kind without details. `later`: the first ones
     with RESOURCE_EXHAUSTED and when to come again. `slowly`: each stream takes one event and ends with INTERNAL.
+    `behind`: the stream ends with INTERNAL behind the summary, without details.
     `busy`: the first answer waits until a health check has come, which is answered later still."""
 
     def __init__(self, folder: Path) -> None:
@@ -129,6 +130,8 @@ class Troubled(grpc.GenericRpcHandler):
                     time.sleep(ENDS_S if kind == "busy" else 0)
                     count = len(self.durable[kind])
                     yield _said(pb.TurnDirective(directive_id="end", turn_summary=pb.TurnSummary(event_count=count)))
+                    if kind == "behind":
+                        context.abort(grpc.StatusCode.INTERNAL, "something between")
                     return
                 if kind == "slowly":
                     context.abort_with_status(call_status_of(RuntimeError()))

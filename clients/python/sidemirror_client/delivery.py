@@ -165,7 +165,11 @@ class Delivery:
                 if self._is_over() or self._link.reachable or _is_cancelled():
                     raise
                 # The sidecar is silent, and the stream was given up.
+                if self._has_ended():
+                    return True
             except (grpc.RpcError, OSError, ValueError) as error:
+                if self._has_ended():
+                    return True
                 tries += _is_internal(error) and not stream.durable
                 if self._is_over() or self._gives_up(error, tries):
                     return False
@@ -181,6 +185,11 @@ class Delivery:
             failures, tries = (0, 0) if stream.durable else (failures + 1, tries)
             await asyncio.sleep(max(pause_s, min(FIRST_PAUSE_S * failures, LONGEST_PAUSE_S)))
         return False
+
+    def _has_ended(self) -> bool:
+        """The summary has come, which is the last that is said of a turn, and everything is durable: whatever has become
+        of the stream behind it."""
+        return self.summary is not None and not self._queue.events
 
     def _is_over(self) -> bool:
         return self.over

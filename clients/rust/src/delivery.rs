@@ -93,6 +93,8 @@ impl Shared {
                 () = link.gone() => Err(Status::cancelled("given up, because the sidecar is away")),
             };
             drop(room);
+            // Whatever has become of the stream behind the summary.
+            let answer = if self.has_ended() { Ok(()) } else { answer };
             let internal = answer.as_ref().is_err_and(|status| status.code() == Code::Internal);
             (failures, tries) = if sending.durable > 0 { (0, 0) } else { (failures + 1, tries + u32::from(internal)) };
             let mut pause = about((FIRST_PAUSE * failures).min(LONGEST_PAUSE));
@@ -126,6 +128,12 @@ impl Shared {
             }
             sleep(pause).await;
         }
+    }
+
+    /// Whether the summary has come, which is the last that is said of a turn, and everything is durable.
+    fn has_ended(&self) -> bool {
+        let state = self.state();
+        state.summary.is_some() && state.waiting.is_empty()
     }
 
     /// Whether the whole turn is, with its end.

@@ -152,6 +152,8 @@ export class Delivery {
       } catch (thrown) {
         const error = corrected(thrown);
         if (this.isOver) return false;
+        // The summary is the last that is said of a turn: whatever has become of the stream behind it.
+        if (this.summary && this.queue.events.length === 0) return true;
         if (error.code === Code.Internal && sending.durable === 0) tries++;
         if (link.reachable && this.givesUp(error, tries)) return false;
         leastMs = this.leastPauseMs(error, outages);

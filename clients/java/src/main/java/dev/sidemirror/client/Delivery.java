@@ -109,7 +109,7 @@ final class Delivery {
       failures = 0;
       tries = 0;
     }
-    if (why == null) {
+    if (why == null || queue.hasEnded()) { // whatever has become of the stream behind the summary
       closed();
     } else if (queue.isOver()) {
       end(null);

@@ -188,6 +188,11 @@ final class TurnQueue {
     return finishing;
   }
 
+  /** The summary has come, which is the last that is said of a turn, and everything is durable. */
+  synchronized boolean hasEnded() {
+    return summary != null && !hasEvents();
+  }
+
   /** Everything reported so far was received. */
   synchronized boolean isReceived() {
     return received;
