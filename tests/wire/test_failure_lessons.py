@@ -121,6 +121,20 @@ def test_the_failure_that_a_lesson_was_told_at_is_not_its_return(
     assert items[kept.reflection_id].error_returned is returned
 
 
+def test_a_reflection_leaves_to_its_lessons_what_they_say(
+    server: SidecarThread, memory: ReflectiveMemoryServiceStub
+) -> None:
+    """Seen to fail: an agent's prompt had the same sentence twice."""
+    look_up = "There is no table `stock`: list or look up what exists before calling `sql` again."
+    applies = pb.AppliesWhen(tools=["sql"], error_categories=[NOT_FOUND])
+    store(memory, "once", "It was renamed.", strategy_text=look_up, applies_when=applies, error_category=NOT_FOUND)
+    with_it, without = reflections_of(server, "once", "no such table: stock", "no such table: shelf")
+    assert look_up in with_it.lessons.text
+    assert with_it.reflection.startswith("The failure that counts is")
+    assert with_it.suggested_action == ""
+    assert without.suggested_action == look_up.replace("stock", "shelf")
+
+
 def test_the_same_kind_of_error_of_the_same_tool_is_enough(
     server: SidecarThread, memory: ReflectiveMemoryServiceStub
 ) -> None:

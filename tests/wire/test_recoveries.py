@@ -27,7 +27,7 @@ from tests.memory.recovering import (
     session,
     until_observed,
 )
-from tests.wire.calls import called, failed, finished, refusal_of, returned
+from tests.wire.calls import MEDIUM, called, failed, finished, refusal_of, returned
 
 
 @pytest.fixture
@@ -115,6 +115,31 @@ async def test_silence_names_the_gate_with_its_numbers(tmp_path: Path) -> None:
     assert (after.signature, after.worked, after.followed) == (SIGNATURE, True, False)
     # With the last try it is told, and names no gate.
     assert (seen.is_told, seen.silence, seen.HasField("missed_gate")) == (True, 0, False)
+
+
+@pytest.mark.usefixtures("nothing_is_held_back")
+async def test_a_reflection_leaves_to_the_advice_what_it_says(lived: Running) -> None:
+    """Seen to fail: an agent's prompt had the same sentence twice."""
+    action = "There is no table `shop.orders`: list or look up what exists before calling `sql` again."
+    applies = pb.AppliesWhen(tools=["sql"], error_categories=[pb.ERROR_CATEGORY_NOT_FOUND_ERROR])
+    result = pb.ReflectionResult(reflection_text="It was renamed.", strategy_text=action, applies_when=applies)
+    async with channel(lived.address) as connection:
+        await memory(connection).StoreReflection(pb.StoreReflectionRequest(result=result), timeout=60)
+    async with connected(lived.address) as stub:
+        start = thinking_pb.StartTurnRequest(
+            turn_id="thinks", config=MEDIUM, reflection_mode=thinking_pb.REFLECTION_MODE_AUTO
+        )
+        await stub.StartTurn(start, timeout=60)
+        report = thinking_pb.ReportEventsRequest(
+            turn_id="thinks", events=[called("sql", "SELECT count(*) FROM orders", "a"), failed(FAILURE, "a")]
+        )
+        report.wait.seconds = 10
+        said = (await stub.ReportEvents(report, timeout=60)).directives
+    (advice,) = (one.advice for one in said if one.HasField("advice"))
+    (reflection,) = (one.reflection for one in said if one.HasField("reflection"))
+    assert [item.text for item in advice.block.items][:2] == [f"In 5 of 5 {SENTENCE}", action]
+    assert reflection.reflection.startswith("The failure that counts is")
+    assert reflection.suggested_action == ""
 
 
 @pytest.mark.usefixtures("nothing_is_held_back")

@@ -25,6 +25,7 @@ from sidemirror_server.turns.lessons import FailureLessons
 from sidemirror_server.turns.shadow import kept
 from sidemirror_server.turns.shell import told
 from sidemirror_server.turns.teaching import Taught
+from sidemirror_server.vocabulary.block import BlockItem
 from sidemirror_server.vocabulary.errors import SidemirrorError, WrongState
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
@@ -270,6 +271,16 @@ class LiveTurn:
                 found.update(item.id for item in what.block.items)
                 found.update(left.id for left in what.block.omitted)
         return frozenset(found)
+
+    @property
+    def told_at_failures(self) -> tuple[BlockItem, ...]:
+        """What blocks of advice have told in this turn."""
+        return tuple(
+            item
+            for said in self.said
+            if isinstance(said.directive.what, Advised) and not said.directive.is_shadow
+            for item in said.directive.what.block.items
+        )
 
     def listen(self, after_sequence: int) -> "Listener":
         """Follows the turn's directives after `after_sequence`. Close the listener when done."""

@@ -6,6 +6,7 @@ After a crash, a claim without a result counts as a failed reflection (decision 
 
 import asyncio
 import logging
+from collections.abc import Iterable
 
 import msgspec
 
@@ -21,7 +22,7 @@ from sidemirror_server.turns.lessons import FailureLessons, Lessons
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.retired import RetiredWords, repeats_retired
-from sidemirror_server.vocabulary.block import ContextBlock
+from sidemirror_server.vocabulary.block import BlockItem, ContextBlock, one_line, text_hash
 from sidemirror_server.vocabulary.budget import ANSWER_S, Claim, claim, model_timeout_s
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, new_id
@@ -165,7 +166,8 @@ class Reflections:
             if directive_id in turn.state.withdrawn:
                 reflection = Reflection(ResultStatus.NOTHING, WORKED_SINCE, usage=reflection.usage)
             elif lessons.done():
-                reflection = _with(reflection, lessons.result())
+                block = lessons.result()
+                reflection = _with(_not_told(reflection, (*turn.told_at_failures, *_items(block))), block)
         finally:
             found.cancel()
             if lessons is not None:
@@ -231,6 +233,20 @@ async def not_retired(retired: RetiredWords, scope: Scope, reflection: Reflectio
         return reflection
     detail, cited = repeats_retired(next(iter(said.values()))), reflection.cited_event_ids
     return Reflection(ResultStatus.NOTHING, detail, usage=reflection.usage, cited_event_ids=cited)
+
+
+def _items(block: ContextBlock | None) -> tuple[BlockItem, ...]:
+    return () if block is None else block.items
+
+
+def _not_told(reflection: Reflection, items: Iterable[BlockItem]) -> Reflection:
+    """The reflection without an action that one of these lessons tells in the same words."""
+    if not reflection.suggested_action:
+        return reflection
+    action = text_hash(one_line(reflection.suggested_action))
+    if all(text_hash(item.text) != action for item in items):
+        return reflection
+    return msgspec.structs.replace(reflection, suggested_action=None)
 
 
 def _with(reflection: Reflection, lessons: ContextBlock | None) -> Reflection:
