@@ -91,6 +91,27 @@ def test_an_error_beside_results_that_worked_is_advice() -> None:
     assert (kinds(verdict), verdict.should_revise) == (["missing_detail"], False)
 
 
+COUNT = ToolEvidence("run_sql", "Table 'shop.orders' doesn't exist", True, '{"query": "SELECT count(*) FROM orders"}')
+
+
+@pytest.mark.parametrize(
+    ("results", "wrong"),
+    [
+        ((COUNT, ok("17", "ask_helper")), False),
+        ((COUNT, ok("orders_2026, customers", "list_tables")), True),
+        ((ok("17 customers", "ask_helper"), COUNT), True),
+        ((COUNT, ToolEvidence("run_sql", "17", arguments='{"query": "SELECT count(*) FROM users"}'), COUNT), True),
+    ],
+    ids=["another tool found it", "nothing did", "it was known before", "the same tool found something else"],
+)
+def test_what_another_tool_found_after_the_failure_is_no_claim_about_it(
+    results: Sequence[ToolEvidence], wrong: bool
+) -> None:
+    """Seen to fail: an answer that a second agent had given was reproached with the first one's failing query."""
+    verdict = judged("There are 17 orders.", *results, question="How many orders are there?")
+    assert ("wrong_fact" in kinds(verdict), verdict.should_revise) == (wrong, wrong)
+
+
 @pytest.mark.parametrize(
     ("response", "wrong"),
     [

@@ -295,9 +295,7 @@ async def test_an_agent_that_is_a_tool_keeps_its_own_conversation(
     agent = agent_of(endpoint, "m", run_sql).clone(tools=[*agent_of(endpoint, "m", run_sql).tools, asks])
     endpoint.script("m", [stories.BAD], [Call("ask_helper", {"input": "Count them."})], stories.RIGHT)
     endpoint.script("h", [stories.GOOD], "17")
-    # The critique takes the call that failed for the answer's source: what the helper has called is not on record.
-    runner = SidemirrorRunner(Settings(revisions=0), client=client)
-    assert await ask(runner, agent, stories.TASK) == stories.RIGHT
+    assert await ask(SidemirrorRunner(client=client), agent, stories.TASK) == stories.RIGHT
     assert "[reflection]" not in "".join(one.request.text for one in endpoint.seen["h"])
     assert_same(on_record(sidecar.events(sidecar.turns()[0].turn_id), "clerk"), seen_by(endpoint.seen["m"]), HIDDEN)
 

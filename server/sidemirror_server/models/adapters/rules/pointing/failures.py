@@ -18,6 +18,7 @@ from sidemirror_server.models.adapters.rules.pointing.texts import (
     SPELLED,
     Spoken,
     name_words,
+    numbers,
     stem,
     tokens_of,
     word_set,
@@ -203,12 +204,23 @@ def failures(reading: Reading) -> Iterator[Point]:
                     continue
             same = sum(call.name == failure.call.name for call in reading.record.calls)
             weight = _contradicts(sentence, failure, is_deed, same)
+            if weight and failure.whole and not is_deed and _found_otherwise(reading, sentence, failure.call):
+                continue
             if weight and (best is None or weight > best[0]):
                 best = weight, sentence, failure
     if best is not None:
         _, sentence, failure = best
         reason = f"The call of {failure.call.spoken} failed." if failure.whole else "On record a part of it failed."
         yield Point("wrong_fact", sentence.plain.rstrip(" .;,"), failure.quote, reason, _FIX)
+
+
+def _found_otherwise(reading: Reading, sentence: Spoken, failed: PastCall) -> bool:
+    """Whether the sentence gives numbers, and other tools brought all of them after the call that failed."""
+    said = {abs(number.value) for number in numbers(sentence.text)}
+    others = (call for call in reading.record.calls if call.place > failed.place and call.name != failed.name)
+    later = {call.text for call in others if not has_failed(call)}
+    brought = (number for text, figures in reading.record.figures if text in later for number in figures)
+    return bool(said) and said <= {abs(number.value) for number in brought}
 
 
 def _failures(reading: Reading) -> Iterator[Shortcoming]:
