@@ -202,16 +202,22 @@ def failures(reading: Reading) -> Iterator[Point]:
                 others = [len(words & one) + (call.name != failure.call.name) for call, one in given]
                 if not is_deed or any(count > mine for count in others):
                     continue
-            same = sum(call.name == failure.call.name for call in reading.record.calls)
-            weight = _contradicts(sentence, failure, is_deed, same)
-            if weight and failure.whole and not is_deed and _found_otherwise(reading, sentence, failure.call):
-                continue
+            weight = _weight(reading, sentence, failure, is_deed)
             if weight and (best is None or weight > best[0]):
                 best = weight, sentence, failure
     if best is not None:
         _, sentence, failure = best
         reason = f"The call of {failure.call.spoken} failed." if failure.whole else "On record a part of it failed."
         yield Point("wrong_fact", sentence.plain.rstrip(" .;,"), failure.quote, reason, _FIX)
+
+
+def _weight(reading: Reading, sentence: Spoken, failure: Shortcoming, is_deed: bool) -> float:
+    """How much a sentence tells as done what failed; 0 if it does not."""
+    same = sum(call.name == failure.call.name for call in reading.record.calls)
+    weight = _contradicts(sentence, failure, is_deed, same)
+    if weight and failure.whole and not is_deed and _found_otherwise(reading, sentence, failure.call):
+        return 0.0
+    return weight
 
 
 def _found_otherwise(reading: Reading, sentence: Spoken, failed: PastCall) -> bool:

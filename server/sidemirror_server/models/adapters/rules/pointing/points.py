@@ -10,6 +10,7 @@ from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 from sidemirror_server.models.adapters.rules.pointing.row_states import row_states
 from sidemirror_server.models.adapters.rules.pointing.rows import rows
+from sidemirror_server.models.adapters.rules.pointing.sole_counts import sole_counts
 from sidemirror_server.models.adapters.rules.pointing.states import states
 from sidemirror_server.models.adapters.rules.pointing.sums import sums
 from sidemirror_server.models.adapters.rules.pointing.units import units
@@ -23,6 +24,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "sums": sums,
     "units": units,
     "near_values": near_values,
+    "sole_counts": sole_counts,
     "weekdays": weekdays,
     "states": states,
     "failures": failures,

@@ -22,7 +22,8 @@ _LINE_CHARS, _RECORD_CHARS, _AROUND_CHARS = 300, 60_000, 60
 _READ_CHARS, _MOST_SENTENCES = 16_000, 60
 # What makes a sentence say something else than that it is so. Chosen here.
 _ABOUT = re.compile(
-    r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|over|more than|at least|at most|up to|"
+    r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|over|more than|at least|at most|"
+    r"(?<!add )(?<!adds )(?<!added )(?<!adding )(?<!sum )(?<!sums )(?<!come )(?<!comes )up to|"
     r"less than|fewer "
     r"than|under|below|above|between|within|or so|some|\d to|than|every|ending in|ending with|ext\.?|"
     r"extension|#|~|≈|≥|≤|>|<|[-–—])[ \t]*$",
