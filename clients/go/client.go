@@ -96,15 +96,13 @@ func Must(client *Client, err error) *Client {
 	return client
 }
 
-// WaitUntilReady returns once the sidecar says that it serves, or when the context ends.
+// WaitUntilReady returns once the sidecar says that it serves and does not count as away, or when the context ends: without
+// a deadline it waits for as long as that takes.
 func (c *Client) WaitUntilReady(ctx context.Context) error {
 	for {
-		watch, err := healthpb.NewHealthClient(c.Conn).Watch(ctx, &healthpb.HealthCheckRequest{}, grpc.WaitForReady(true))
-		for err == nil {
-			var state *healthpb.HealthCheckResponse
-			if state, err = watch.Recv(); err == nil && state.Status == healthpb.HealthCheckResponse_SERVING {
-				return nil
-			}
+		err := c.serves(ctx)
+		if err == nil && !c.Away() {
+			return nil
 		}
 		select {
 		case <-ctx.Done():
@@ -112,6 +110,20 @@ func (c *Client) WaitUntilReady(ctx context.Context) error {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// serves returns nil once the sidecar says so.
+func (c *Client) serves(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watch, err := healthpb.NewHealthClient(c.Conn).Watch(ctx, &healthpb.HealthCheckRequest{}, grpc.WaitForReady(true))
+	for err == nil {
+		var state *healthpb.HealthCheckResponse
+		if state, err = watch.Recv(); err == nil && state.Status == healthpb.HealthCheckResponse_SERVING {
+			return nil
+		}
+	}
+	return err
 }
 
 // Away tells whether the sidecar is known not to answer now.

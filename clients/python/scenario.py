@@ -185,6 +185,10 @@ class Runner:
         elif what == "flush":
             if await self.client.flush(_timeout_s(step)) is not step.get("delivered", True):
                 raise Unexpected("not everything was delivered" if step.get("delivered", True) else "all was delivered")
+        elif what == "ready":
+            await self.client.wait_until_ready(_PATIENCE_S)
+            if self.client.away:
+                raise Unexpected("ready, and away")
         elif what in ("fail", "leave", "cancel"):
             with contextlib.suppress(Thrown, asyncio.CancelledError):
                 async with turn:

@@ -71,7 +71,7 @@ class Sidemirror:
         return self._core.link.away
 
     async def wait_until_ready(self, timeout_s: float = DEFAULT_DEADLINE_S) -> None:
-        """Returns once the sidecar says that it serves. Raises TimeoutError."""
+        """Returns once the sidecar says that it serves and does not count as away. Raises TimeoutError."""
         await BACKGROUND.across(self._core.wait_until_ready(timeout_s))
 
     async def flush(self, timeout_s: float = DEFAULT_FLUSH_S) -> bool:

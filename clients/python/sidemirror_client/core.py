@@ -105,7 +105,7 @@ class Core:
     # --- on our loop -------------------------------------------------------------------------------------------------
 
     async def wait_until_ready(self, timeout_s: float) -> None:
-        """Returns once the sidecar says that it serves. Raises TimeoutError."""
+        """Returns once the sidecar says that it serves and does not count as away. Raises TimeoutError."""
         watch_health: Any = self.channel.itself().unary_stream(
             "/grpc.health.v1.Health/Watch",
             request_serializer=health_pb2.HealthCheckRequest.SerializeToString,
@@ -118,6 +118,8 @@ class Core:
                     async for state in watch:
                         if state.status == _SERVING:
                             watch.cancel()
+                            while self.link.away:
+                                await asyncio.sleep(0.05)
                             return
                 except grpc.aio.AioRpcError:
                     await asyncio.sleep(0.05)

@@ -250,8 +250,8 @@ impl Sidemirror {
         let ready = async {
             loop {
                 match self.serves().await {
-                    Ok(true) => return,
-                    Ok(false) => {}
+                    Ok(true) if !self.away() => return,
+                    Ok(_) => {}
                     Err(status) => last = Some(status),
                 }
                 sleep(Duration::from_millis(50)).await;

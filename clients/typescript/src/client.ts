@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { createClient, type Client, type Transport } from "@connectrpc/connect";
+import { createClient, Code, ConnectError, type Client, type Transport } from "@connectrpc/connect";
 import { Health, HealthCheckResponse_ServingStatus } from "@sidemirror/api/health";
 import { TaskOutcome } from "@sidemirror/api/v1/common";
 import { CritiqueService } from "@sidemirror/api/v1/critique";
@@ -133,7 +133,7 @@ export class Sidemirror implements AsyncDisposable {
     return this.link.away;
   }
 
-  /** Resolves once the sidecar says that it serves; rejects when it has not in time. */
+  /** Resolves once the sidecar says that it serves and does not count as away; rejects when it has not in time. */
   async waitUntilReady(timeoutMs: number = DEADLINE_MS): Promise<void> {
     const health = createClient(Health, this.transport);
     const ends = performance.now() + timeoutMs;
@@ -142,8 +142,11 @@ export class Sidemirror implements AsyncDisposable {
       try {
         const left = Math.max(1, Math.ceil(ends - performance.now()));
         for await (const state of health.watch({}, { signal: stop.signal, timeoutMs: left })) {
-          if (state.status === HealthCheckResponse_ServingStatus.SERVING) return;
+          if (state.status !== HealthCheckResponse_ServingStatus.SERVING) continue;
+          if (!this.away) return;
+          break;
         }
+        if (performance.now() >= ends) throw new ConnectError("the sidecar counts as away", Code.DeadlineExceeded);
       } catch (error) {
         if (performance.now() >= ends) throw error;
       } finally {

@@ -126,6 +126,9 @@ async function turn(step: Step): Promise<void> {
       return leave(current, AbortSignal.abort().reason);
     case "flush":
       return check(step["delivered"] ?? true, await use().flush(step["timeout_ms"] ?? PATIENCE_MS));
+    case "ready":
+      await use().waitUntilReady(PATIENCE_MS);
+      return check(false, use().away);
     case "error":
       return awaitError(current, step);
     case "await":

@@ -158,9 +158,19 @@ func (r *runner) connect(given object) error {
 	if given["wait"] == false {
 		return nil
 	}
+	return r.ready()
+}
+
+func (r *runner) ready() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return client.WaitUntilReady(ctx)
+	if err := r.client.WaitUntilReady(ctx); err != nil {
+		return err
+	}
+	if r.client.Away() {
+		return errors.New("ready, and away")
+	}
+	return nil
 }
 
 func checkRefused(words []any, err error) error {

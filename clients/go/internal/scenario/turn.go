@@ -59,6 +59,8 @@ func (r *runner) turn(step object) error {
 		_ = leave(turn, fmt.Errorf("an agent's own call: %w", context.Canceled))
 	case "flush":
 		return r.flush(step)
+	case "ready":
+		return r.ready()
 	case "error":
 		return r.awaitError(turn, step)
 	case "await":

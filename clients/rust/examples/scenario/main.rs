@@ -212,6 +212,13 @@ impl Runner {
                     return Err(format!("delivered: {delivered}").into());
                 }
             }
+            "ready" => {
+                let client = self.client()?;
+                client.wait_until_ready(PATIENCE).await?;
+                if client.away() {
+                    return Err("ready, and away".into());
+                }
+            }
             "fail" => drop(turn.within(async { Err::<(), _>("a failure of the agent's own") }).await),
             "leave" => turn.within(async { Ok::<_, Failure>(()) }).await?,
             "cancel" => {

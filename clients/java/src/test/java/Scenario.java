@@ -258,6 +258,12 @@ public final class Scenario {
           throw new Unexpected(expected ? "not everything was delivered" : "everything was");
         }
       }
+      case "ready" -> {
+        client.waitUntilReady(PATIENCE);
+        if (client.away()) {
+          throw new Unexpected("ready, and away");
+        }
+      }
       case "leave" -> {
         try (turn) {
           Objects.requireNonNull(turn);

@@ -250,7 +250,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
   }
 
   /**
-   * Returns once the sidecar says that it serves.
+   * Returns once the sidecar says that it serves and does not count as away.
    *
    * @param atMost how long to wait
    * @throws TimeoutException when it does not in time; its cause is what went wrong last
@@ -262,7 +262,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
     while (true) {
       long left = end - System.nanoTime();
       try {
-        if (left > 0 && serves(left)) {
+        if (left > 0 && serves(left) && !link.away()) {
           return;
         }
       } catch (StatusRuntimeException notYet) {
