@@ -166,7 +166,8 @@ func (t *Turn) nextReport() *report {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.outcome != pb.TaskOutcome_TASK_OUTCOME_UNSPECIFIED {
-		for _, receipt := range t.receipts {
+		// The first block of a lesson counts for it: an error comes up again after what told it.
+		for _, receipt := range slices.Backward(t.receipts) {
 			request := &pb.ReportOutcomeRequest{RequestId: newID(), ReceiptId: receipt, Outcome: t.outcome, Score: t.score}
 			after := &report{outcome: request, size: proto.Size(request)}
 			t.keep(after.size)

@@ -161,6 +161,15 @@ class Runner:
         for name, path in step.get("save", {}).items():
             self.variables[name] = at(answers if "expect_stream" in step else answers[0], path)
 
+    async def flush(self, step: dict[str, Any]) -> None:
+        if await self.client.flush(_timeout_s(step)) is not step.get("delivered", True):
+            raise Unexpected("not everything was delivered" if step.get("delivered", True) else "all was delivered")
+
+    async def ready(self) -> None:
+        await self.client.wait_until_ready(_PATIENCE_S)
+        if self.client.away:
+            raise Unexpected("ready, and away")
+
     # --- the turn helper ---------------------------------------------------------------------------------------------
 
     async def turn(self, step: dict[str, Any]) -> None:
@@ -182,13 +191,8 @@ class Runner:
                 turn.report(tool_returned=pb.ToolReturned(content="é" * (step["text_bytes"] // 2)))
         elif what in ("worked", "finish"):
             (_worked if what == "worked" else _finish)(turn, step)
-        elif what == "flush":
-            if await self.client.flush(_timeout_s(step)) is not step.get("delivered", True):
-                raise Unexpected("not everything was delivered" if step.get("delivered", True) else "all was delivered")
-        elif what == "ready":
-            await self.client.wait_until_ready(_PATIENCE_S)
-            if self.client.away:
-                raise Unexpected("ready, and away")
+        elif what in ("flush", "ready"):
+            await (self.flush(step) if what == "flush" else self.ready())
         elif what in ("fail", "leave", "cancel"):
             with contextlib.suppress(Thrown, asyncio.CancelledError):
                 async with turn:

@@ -67,8 +67,8 @@ def test_who_may_call(language: Language, tmp_path: Path) -> None:
 def test_turns_that_the_sidecar_fails_with(language: Language, tmp_path: Path) -> None:
     """One that always fails is lost after ten streams, with or without details; one that goes on between is not. What
     there is no room for waits as long as it was told to. A sidecar that answers a turn before the question whether it
-    is there is busy. Of one whose stream breaks behind the summary nothing is asked for again. None of this is the
-    sidecar's absence.
+    is there is busy. Of one whose stream breaks behind the summary nothing is asked for again, and what it was told
+    first is reported on first. None of this is the sidecar's absence.
 
     Seen to fail for each client when what it hears while it asks does not count, and when a stream that breaks behind
     the summary counts as any other; for Python, when a turn is lost after twelve, and when a refusal for now counts as
@@ -81,6 +81,7 @@ def test_turns_that_the_sidecar_fails_with(language: Language, tmp_path: Path) -
         troubled.end()
     streams = {kind: len(times) for kind, times in troubled.streams_s.items()}
     assert streams == {"busy": 1, "internal": TRIES, "bare": TRIES, "later": REFUSED + 1, "slowly": 22, "behind": 1}
+    assert troubled.outcomes == ["first", "second"]
     came, ended = troubled.streams_s["later"][1:], troubled.ends_s["later"]
     assert min(later - end for end, later in zip(ended, came, strict=False)) > 0.99 * RETRY_AFTER_S
     for kind, count in (("later", 3), ("slowly", 22)):

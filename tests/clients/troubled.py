@@ -10,7 +10,7 @@ from pathlib import Path
 import grpc
 from grpc_health.v1 import health_pb2
 
-from sidemirror.v1 import common_pb2, critique_pb2, sidecar_pb2
+from sidemirror.v1 import common_pb2, critique_pb2, reflective_memory_pb2, sidecar_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.boundary.status import call_status_of
 from sidemirror_server.vocabulary.errors import StoreFull
@@ -30,7 +30,7 @@ ENDS_S = 1.5
 class Troubled(grpc.GenericRpcHandler):
     """`internal` and `bare`: each stream ends with INTERNAL, the second kind without details. `later`: the first ones
     with RESOURCE_EXHAUSTED and when to come again. `slowly`: each stream takes one event and ends with INTERNAL.
-    `behind`: the stream ends with INTERNAL behind the summary, without details.
+    `behind`: it is told two blocks, and the stream ends with INTERNAL behind the summary, without details.
     `busy`: the first answer waits until a health check has come, which is answered later still."""
 
     def __init__(self, folder: Path) -> None:
@@ -44,6 +44,8 @@ class Troubled(grpc.GenericRpcHandler):
         # Both of the kind "busy": it waits for a health check; one has come.
         self._busy = threading.Event()
         self._asked = threading.Event()
+        # The receipts whose outcome was reported.
+        self.outcomes: list[str] = []
         self._lock = threading.Lock()
         self._server = grpc.server(futures.ThreadPoolExecutor(16))
         self._server.add_generic_rpc_handlers((self,))
@@ -72,6 +74,8 @@ class Troubled(grpc.GenericRpcHandler):
             verdict = common_pb2.CritiqueResult(critique_id="verdict", status=common_pb2.RESULT_STATUS_OK)
             said = critique_pb2.CritiqueResponse(critique=verdict).SerializeToString()
             return grpc.unary_unary_rpc_method_handler(lambda _request, _context: said)
+        if details.method.endswith("/ReportOutcome"):
+            return grpc.unary_unary_rpc_method_handler(self._report_outcome)
         if details.method.endswith("/RunTurn"):
             return grpc.stream_stream_rpc_method_handler(
                 self._run_turn,
@@ -85,6 +89,10 @@ class Troubled(grpc.GenericRpcHandler):
             self._asked.set()
             time.sleep(HEALTHY_S)
         return health_pb2.HealthCheckResponse(status="SERVING").SerializeToString()
+
+    def _report_outcome(self, request: bytes, _context: grpc.ServicerContext) -> bytes:
+        self.outcomes.append(reflective_memory_pb2.ReportOutcomeRequest.FromString(request).receipt_id)
+        return reflective_memory_pb2.ReportOutcomeResponse().SerializeToString()
 
     def _run_turn(
         self, requests: Iterator[pb.RunTurnRequest], context: grpc.ServicerContext
@@ -125,7 +133,13 @@ class Troubled(grpc.GenericRpcHandler):
                 self.durable[kind].append(event.event_id)
                 yield _said(pb.TurnDirective(ack=pb.TurnAck(received=taken, durable=taken)))
                 if event.HasField("turn_started"):
-                    yield _said(pb.TurnDirective(directive_id="plan", turn_plan=pb.TurnPlan(turn_id=turn_id)))
+                    plan = pb.TurnPlan(turn_id=turn_id)
+                    if kind == "behind":
+                        plan.context.receipt_id = "first"
+                    yield _said(pb.TurnDirective(directive_id="plan", turn_plan=plan))
+                if event.HasField("turn_finished") and kind == "behind":
+                    reflection = pb.MidTurnReflection(lessons=common_pb2.ContextBlock(receipt_id="second"))
+                    yield _said(pb.TurnDirective(directive_id="lessons", reflection=reflection))
                 if event.HasField("turn_finished"):
                     time.sleep(ENDS_S if kind == "busy" else 0)
                     count = len(self.durable[kind])

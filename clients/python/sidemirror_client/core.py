@@ -118,8 +118,8 @@ class Core:
                     async for state in watch:
                         if state.status == _SERVING:
                             watch.cancel()
-                            while self.link.away:
-                                await asyncio.sleep(0.05)
+                            if self.link.away:
+                                await self.link.there()
                             return
                 except grpc.aio.AioRpcError:
                     await asyncio.sleep(0.05)

@@ -187,8 +187,8 @@ class Delivery:
         return False
 
     def _has_ended(self) -> bool:
-        """The summary has come, which is the last that is said of a turn, and everything is durable: whatever has become
-        of the stream behind it."""
+        """The summary has come, which is the last that is said of a turn, and everything is durable: then it does not
+        matter what has become of the stream."""
         return self.summary is not None and not self._queue.events
 
     def _is_over(self) -> bool:

@@ -199,12 +199,12 @@ impl Shared {
         let mut guard = self.state();
         let state = &mut *guard;
         if state.outcome != TaskOutcome::Unspecified {
-            for receipt_id in state.receipts.drain(state.reported..).collect::<Vec<_>>() {
+            // The first block of a lesson counts for it: an error comes up again after what told it.
+            for receipt_id in state.receipts[state.reported..].iter().rev() {
                 let report = Report::of_outcome(receipt_id.clone(), state.outcome, state.score);
                 self.home.link.keep(report.size() + BESIDE_BYTES, true);
                 state.waiting_bytes += report.size();
                 state.reports.push_front(report);
-                state.receipts.push(receipt_id);
             }
             state.reported = state.receipts.len();
         }
