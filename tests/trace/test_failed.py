@@ -35,6 +35,9 @@ FAILED = (
     "{'output': '', 'error': 'Error: invalid syntax'}",
 )
 WORKED = (
+    "Error handling guide. When a file is not found, retry.",
+    "FAILED 0, passed 12",
+    "Errors: 0\nWarnings: 2",
     "",
     "[]",
     "done",

@@ -37,7 +37,10 @@ _MOST_HITS, _MOST_PAGES = 100, 20
 # How many of the newest receipts are read for one that shows something.
 _MOST_NEWEST = 50
 _KEPT, _DRAWN = "kept: shadow mode tells nothing", "held back by a draw, to see what happens without it"
-_TOO_LATE = "Its agent was not told: the turn ended first, as one that is delivered after an outage does."
+_TOO_LATE = (
+    "That its agent was told is not on record: the turn ended first, as one that is delivered after an outage does, or "
+    "the sidecar was killed right after it."
+)
 _HELD_BACK = {pb.HELD_BACK_REASON_DRAW: _DRAWN, pb.HELD_BACK_REASON_SHADOW: _KEPT}
 # Where a directive has a block: its kind, and the field.
 _BLOCKS = ("turn_plan", "context"), ("advice", "block"), ("reflection", "lessons")

@@ -29,7 +29,7 @@ _ADVICE = {
     "timeout": "Ask {tool} for less at once: narrow the query, take one page, or raise its time limit if it has one.",
     "validation": "Check the arguments of {tool} against its schema before calling it again, and change {field}.",
     "permission": "Do not retry {tool} as it is: use credentials or a path that is allowed, or ask for access.",
-    "not_found": "List or look up what exists before {again} again: what it was asked for does not.",
+    "not_found": "List or look up what exists before {again} again: what it was asked for does not exist.",
     "rate_limit": "Wait before calling {tool} again, and combine several requests into one.",
     "network": "Try {tool} once more after a pause; if it fails again, use another source.",
     "tool": "Read what {tool} printed before the failure, and call it with a smaller input to find what breaks it.",
