@@ -106,6 +106,14 @@ func TestWhatIsRefusedIsLoggedOnceForEachKind(t *testing.T) {
 	}
 }
 
+// Seen to fail, with a panic.
+func TestNoEventIsReportedAsNothing(t *testing.T) {
+	turn := listen(t, acks(), &reportsPeer{ids: map[string]int{}}).BeginTurn(TurnOptions{})
+	if id := turn.Report(nil); id != "" || turn.Dropped() != 0 {
+		t.Fatal(id, turn.Dropped())
+	}
+}
+
 // Seen to fail when the second one counts as an event that is not delivered.
 func TestASecondFinishChangesNothing(t *testing.T) {
 	lines := logs(t)

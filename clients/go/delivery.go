@@ -99,7 +99,7 @@ func (t *Turn) refuse(why error, said string, about ...any) {
 		t.link.denied(why)
 		return
 	}
-	slog.Warn(said, about...)
+	slog.Warn(said, append(about, "address", t.link.o.address)...)
 }
 
 // isFinal: the sidecar has understood, and will say the same again.

@@ -55,6 +55,9 @@ func (r *report) send(ctx context.Context, client *Client) (err error) {
 // takes, the beginning is kept, and so are 256 characters of a tool's name; a tool without one is called "unnamed". Bytes
 // that are no UTF-8 are replaced.
 func (t *Turn) Report(event *pb.TurnEvent) string {
+	if event == nil {
+		return "" // there is nothing to report
+	}
 	event = proto.Clone(event).(*pb.TurnEvent)
 	if event.EventId == "" {
 		event.EventId = newID()

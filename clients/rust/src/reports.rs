@@ -10,6 +10,7 @@ use crate::delivery::Trouble;
 use crate::link::{about, FIRST_PAUSE};
 use crate::problem::unbroken;
 use crate::queue::Shared;
+use crate::texts::cut_goal;
 use crate::v1::{GoalState, ReportGoalRequest, ReportOutcomeRequest, TaskOutcome};
 use crate::warning::warning;
 
@@ -42,6 +43,7 @@ impl Report {
             let completed = outcome == TaskOutcome::Success;
             goal.state = if completed { GoalState::Completed } else { GoalState::Failed }.into();
         }
+        cut_goal(&mut goal);
         Self::Goal(goal)
     }
 
@@ -122,6 +124,9 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::goal;
+    use crate::texts::LONGEST_TEXT_BYTES;
+    use crate::v1::GoalTask;
 
     #[test]
     fn a_goal_names_its_turn() {
@@ -130,5 +135,23 @@ mod tests {
         };
         assert_eq!((goal.turn_id.as_str(), goal.state), ("t1", GoalState::Failed.into()));
         assert!(!goal.request_id.is_empty());
+    }
+
+    /// Seen to fail, with the goal refused by a sidecar, when its texts go as they come.
+    #[test]
+    fn of_a_goal_that_says_too_much_the_beginnings_are_reported() {
+        let long = "ö".repeat(LONGEST_TEXT_BYTES);
+        let whole = "ö".repeat(LONGEST_TEXT_BYTES / 2);
+        let tasks = vec![GoalTask { name: "t".into(), output_summary: long.clone(), error: long.clone() }];
+        let fits = GoalTask { error: whole.clone(), ..Default::default() };
+        let said = ReportGoalRequest { error: long.clone(), tasks: [tasks, vec![fits]].concat(), ..goal("g", long) };
+        let Report::Goal(goal) = Report::of_goal(said, TaskOutcome::Failure, "t1") else {
+            panic!("a goal is expected")
+        };
+        let [task, fits] = &goal.tasks[..] else { panic!("two tasks are expected") };
+        for text in [&goal.objective, &goal.error, &task.output_summary, &task.error] {
+            assert!(text.ends_with("ö … [cut]") && text.len() <= LONGEST_TEXT_BYTES, "{} bytes", text.len());
+        }
+        assert_eq!((task.name.as_str(), &fits.error), ("t", &whole));
     }
 }

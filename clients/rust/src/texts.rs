@@ -1,8 +1,8 @@
 //! The longest texts and names that the sidecar takes, and what becomes of longer ones.
 
-use crate::v1::{turn_event, TurnEvent};
+use crate::v1::{turn_event, ReportGoalRequest, TurnEvent};
 
-/// Of a longer text the beginning is reported.
+/// Of a longer text the beginning is sent.
 pub(crate) const LONGEST_TEXT_BYTES: usize = 256 * 1024;
 const CUT: &str = " … [cut]";
 /// Of a tool's name, which it does not take empty.
@@ -22,6 +22,12 @@ pub(crate) fn name_tool(event: &mut TurnEvent) {
 /// Cuts the texts that the sidecar would refuse.
 pub(crate) fn cut(event: &mut TurnEvent) {
     texts_of(event).into_iter().for_each(shorten);
+}
+
+/// The same for a goal.
+pub(crate) fn cut_goal(goal: &mut ReportGoalRequest) {
+    let of_tasks = goal.tasks.iter_mut().flat_map(|task| [&mut task.output_summary, &mut task.error]);
+    [&mut goal.objective, &mut goal.error].into_iter().chain(of_tasks).for_each(shorten);
 }
 
 /// The texts of an event that may be long. Ids, and names but those of tools, are the sidecar's to refuse.
@@ -50,7 +56,8 @@ fn texts_of(event: &mut TurnEvent) -> Vec<&mut String> {
     }
 }
 
-fn shorten(text: &mut String) {
+/// Cuts a text on a character boundary.
+pub(crate) fn shorten(text: &mut String) {
     if text.len() > LONGEST_TEXT_BYTES {
         let mut end = LONGEST_TEXT_BYTES - CUT.len();
         while !text.is_char_boundary(end) {

@@ -14,7 +14,7 @@ use crate::delivery::Trouble;
 use crate::event;
 use crate::link::Reach;
 use crate::queue::{Shared, State};
-use crate::texts::{cut, name_tool, LONGEST_TEXT_BYTES};
+use crate::texts::{cut, name_tool, shorten, LONGEST_TEXT_BYTES};
 use crate::v1::{
     turn_event, BuildMemoryContextRequest, ContextBlock, CritiqueRequest, CritiqueResult, ReportGoalRequest,
     ResultStatus, TaskOutcome, TurnDirective, TurnEvent, TurnFinished, TurnPlan, TurnStarted, TurnSummary,
@@ -228,13 +228,14 @@ impl Turn {
     pub async fn recall(&self, what: impl Into<Recall>) -> Option<ContextBlock> {
         let what = what.into();
         let patience = what.patience.unwrap_or(RECALL);
-        let request = BuildMemoryContextRequest {
+        let mut request = BuildMemoryContextRequest {
             task: what.task.unwrap_or_else(|| self.shared().task.clone()),
             tools: what.tools,
             max_items: what.max_items.clamp(0, MOST_LESSONS),
             turn_id: self.id().into(),
             ..Default::default()
         };
+        shorten(&mut request.task);
         let memory = self.home().memory.with_deadline(patience);
         let block = self.ask("recall", memory.build_memory_context(request)).await?.block?;
         self.shared().shown(&block.receipt_id);
@@ -261,7 +262,8 @@ impl Turn {
         if left.is_zero() {
             return None;
         }
-        let (response, user_message) = (draft.response, draft.user_message);
+        let (mut response, mut user_message) = (draft.response, draft.user_message);
+        [&mut response, &mut user_message].into_iter().for_each(shorten);
         let request = CritiqueRequest { turn_id: self.id().into(), response, user_message, ..Default::default() };
         let critique = self.home().critique.with_deadline(left);
         let verdict = self.ask("critique", critique.critique(request)).await?.critique?;

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sidemirror_client::v1::{GetTurnRequest, TurnState};
+use sidemirror_client::v1::{GetTurnRequest, GoalTask, ListGoalReportsRequest, ReportGoalRequest, TurnState};
 use sidemirror_client::{
-    event, started, Draft, Options, Recall, Sidemirror, TaskOutcome, ThinkLevel, Turn, TurnOptions,
+    event, goal, started, Draft, Options, Recall, Sidemirror, TaskOutcome, ThinkLevel, Turn, TurnOptions,
 };
 use tokio::runtime::Runtime;
 use tracing::span::{Attributes, Id, Record};
@@ -148,9 +148,35 @@ async fn what_is_refused_is_told_once_for_each_kind() {
     assert_eq!(heard.0.lock().unwrap()[..], [""; 0]);
     let wrong = Recall { tools: vec!["look".into(); 101], ..Default::default() };
     assert_eq!((turn.recall(wrong.clone()).await, turn.recall(wrong).await), (None, None));
-    assert_eq!(turn.critique("x".repeat(256 * 1024 + 1)).await, None);
+    let unknown = sidemirror.begin_turn(TurnOptions { turn_id: "x".repeat(129), ..Default::default() });
+    assert_eq!(unknown.critique("41").await, None);
     let told = heard.0.lock().unwrap().clone();
     let names = |told: &str, method| told.contains(method) && told.contains("has refused what a turn asks for");
     assert!(told.len() == 2 && names(&told[0], "recall") && names(&told[1], "critique"), "{told:?}");
+    sidemirror.close().await;
+}
+
+/// Seen to fail, with a warning for each and without the goal, when only events are cut.
+#[tokio::test]
+#[ignore = "needs a sidecar: tests/clients/test_own_tests.py"]
+async fn what_is_too_long_is_cut_in_every_method_of_a_turn() {
+    let heard = Heard::default();
+    let _guard = tracing::subscriber::set_default(heard.clone());
+    let (sidemirror, huge, goal_id) = (connected(), "no such table: order ".repeat(15_000), turn_id("huge"));
+    let task = GoalTask { name: "t".into(), output_summary: huge.clone(), error: huge.clone() };
+    let towards = ReportGoalRequest { error: huge.clone(), tasks: vec![task], ..goal(goal_id.clone(), huge.clone()) };
+    let turn = sidemirror.begin_turn(started(huge.clone(), ThinkLevel::Medium)).towards(towards);
+    turn.report(event::tool_called("run_sql", &huge));
+    turn.report(event::tool_returned(&huge, true));
+    turn.recall(PATIENCE).await;
+    turn.recall(Recall { task: Some(huge.clone()), patience: Some(PATIENCE), ..Default::default() }).await;
+    let (response, user_message, patience) = (huge.clone(), huge, Some(PATIENCE));
+    assert!(turn.critique(Draft { response, user_message, patience }).await.is_some());
+    turn.finish(TaskOutcome::Failure, None);
+    assert!(sidemirror.flush(PATIENCE).await);
+    let asked = ListGoalReportsRequest { page_size: 1000, ..Default::default() };
+    let reports = sidemirror.goals.list_goal_reports(asked).await.unwrap().reports;
+    assert!(reports.iter().any(|report| report.goal_id == goal_id), "{reports:?}");
+    assert_eq!(heard.0.lock().unwrap()[..], [""; 0]);
     sidemirror.close().await;
 }

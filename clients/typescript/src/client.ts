@@ -232,6 +232,7 @@ export function connect(options: ConnectOptions = {}): Sidemirror {
     projectId: options.projectId ?? "",
   };
   return new Sidemirror(way, carried, {
+    address,
     away:
       options.onAway ??
       ((why) => warn(`Sidemirror at ${address} is away, the agent goes on without it: ${why.message.trim()}`)),

@@ -282,7 +282,7 @@ export class Delivery {
   private givesUp(error: ConnectError, tries: number): boolean {
     if (!isFinal(error) && tries < MOST_TRIES) return false;
     this.error = error;
-    const refused = `the sidecar has refused turn ${this.turnId}`;
+    const refused = `the sidecar at ${this.home.link.address} has refused turn ${this.turnId}`;
     if (error.code === Code.PermissionDenied) this.home.link.denied(`${refused}: ${error.message}`);
     else if (isFinal(error)) warn(refused, error);
     else warn(`turn ${this.turnId} is lost, the sidecar has failed with it ${tries} times`, error);

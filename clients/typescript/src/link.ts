@@ -36,8 +36,9 @@ export interface Ways {
   renew(): void;
 }
 
-/** What the agent wants to be told. Must not block. */
+/** What the agent wants to be told, and of which address. Must not block. */
 export interface Told {
+  readonly address: string;
   away(why: Error): void;
   refused(why: Error): void;
 }
@@ -78,6 +79,10 @@ export class Link {
     private readonly ways: Ways,
     private readonly told: Told,
   ) {}
+
+  get address(): string {
+    return this.told.address;
+  }
 
   /** Nothing is known to answer there now. */
   get away(): boolean {
