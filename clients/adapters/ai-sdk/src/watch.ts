@@ -13,8 +13,8 @@ interface Part {
 }
 
 /** What is read of a model's options, its answer and its stream. */
-type Options = { prompt: Message[]; tools?: Part[]; abortSignal?: AbortSignal };
-type Answer = { content: Part[]; usage: any };
+type Options = { prompt: Message[]; tools?: Part[]; responseFormat?: { type: string }; abortSignal?: AbortSignal };
+type Answer = { content: Part[]; usage: any; finishReason?: string | { unified: string }; structuredOutputText?: string };
 interface Model {
   specificationVersion: string;
   provider: string;
@@ -141,14 +141,15 @@ export class Watch {
     // Of tools that the provider runs.
     const ends = content.filter((part) => part.type === "tool-result");
     for (const { toolCallId, result, isError } of ends) this.run?.toolReturned(toolCallId, result, isError);
-    this.answer = calls.some((call) => !call["providerExecuted"]) ? undefined : text;
+    this.answer = content.some(isCall) ? undefined : text;
     this.early.splice(0).forEach((report) => report());
   }
 
-  /** A wrong final answer goes back to the model, whose next answer is taken. The tokens of both are counted. */
+  /** A wrong final answer goes back to the model, whose next is taken if it is whole. The tokens of both are counted. */
   private async revised(model: Model, asked: Options, first: Answer): Promise<Answer> {
-    if (!this.run || !this.answer) return first;
-    const why = await orAborted(this.run.revision(this.answer), asked.abortSignal, "");
+    const { answer } = this;
+    if (!this.run || !answer) return first;
+    const why = await orAborted(this.run.revision(answer), asked.abortSignal, "");
     if (why === "") return first;
     const said = first.content.filter(({ type }) => type === "text" || type === "reasoning");
     const content = said.map(({ providerMetadata, ...part }) => ({ ...part, providerOptions: providerMetadata }));
@@ -156,8 +157,15 @@ export class Watch {
     this.run.modelStarted(...namesOf(model));
     try {
       const second = await model.doGenerate({ ...asked, prompt: [...asked.prompt, wrong, user(why)] });
-      this.answered(second);
-      return { ...second, usage: summed(first.usage, second.usage) };
+      const usage = summed(first.usage, second.usage);
+      if (isWhole(second, asked)) {
+        this.answered(second);
+        return { ...second, usage };
+      }
+      // Its calls do not run.
+      this.answered({ ...second, content: second.content.filter((part) => !isCall(part)) });
+      this.answer = answer;
+      return { ...first, usage };
     } catch (error) {
       if (asked.abortSignal?.aborted) throw error;
       return first;
@@ -299,6 +307,33 @@ function joined(messages: Message[]): Message[] {
 
 function textOf(content: string | Part[]): string {
   return typeof content === "string" ? content : content.map((part) => (part.type === "text" ? part["text"] : "")).join("");
+}
+
+/** A call of a tool that the provider does not run. */
+function isCall({ type, providerExecuted }: Part): boolean {
+  return type === "tool-call" && !providerExecuted;
+}
+
+/** Why an answer ends too early. */
+const CUT = ["length", "content-filter", "error", "interrupted"];
+
+/** Whether an answer is neither cut nor refused, and calls tools or is one: a text, and JSON where that was asked for. */
+function isWhole({ content, finishReason, structuredOutputText }: Answer, { responseFormat }: Options): boolean {
+  // A text, or since version 3 of the providers an object.
+  const reason = typeof finishReason === "object" ? finishReason?.unified : finishReason;
+  if (CUT.includes(reason ?? "")) return false;
+  if (content.some(isCall)) return true;
+  const text = textOf(content);
+  return text.trim() !== "" && (responseFormat?.type !== "json" || isJson(structuredOutputText ?? text));
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The provider's name, without the kind of its models, and the model's. */

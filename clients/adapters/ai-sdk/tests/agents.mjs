@@ -121,6 +121,7 @@ async function ran(asked) {
   if (asked.mock) settings.model = new mock({ modelId: "mock", doGenerate: async () => mocked, doStream: slowly });
   const read = [];
   if (asked.guarded) settings.model = ai.wrapLanguageModel({ model: settings.model, middleware: guard(read) });
+  if (asked.revision) settings.model = ai.wrapLanguageModel({ model: settings.model, middleware: revising(asked.revision) });
   const name = asked.agent ?? "clerk";
   let result;
   if (asked.way.startsWith("agent.")) {
@@ -148,6 +149,16 @@ function guard(read) {
     return params;
   };
   return { specificationVersion: mocks.MockLanguageModelV4 ? "v4" : "v3", transformParams };
+}
+
+// Changes what the model answers to the reason why its answer is wrong.
+function revising(changes) {
+  const wrapGenerate = async ({ doGenerate, params: { prompt } }) => {
+    const answer = await doGenerate();
+    const isSecond = prompt.at(-1).role === "user" && prompt.at(-2).role === "assistant";
+    return isSecond ? { ...answer, ...changes } : answer;
+  };
+  return { specificationVersion: mocks.MockLanguageModelV4 ? "v4" : "v3", wrapGenerate };
 }
 
 const mocked = {

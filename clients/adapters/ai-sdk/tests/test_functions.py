@@ -9,13 +9,18 @@ from conftest import Ask
 from scripted import stories
 from scripted.endpoint import Endpoint
 from scripted.record import Sidecar, assert_same, is_prefix, kinds, on_record, seen_by
-from scripted.wire import Call, Fails, Hangs
+from scripted.wire import Answer, Call, Fails, Hangs
 
 from sidemirror.v1 import common_pb2
 
 WAYS = ("generateText", "streamText", "agent.generate", "agent.stream")
 WHOLE = ("generateText", "agent.generate")
 PROMPT = stories.TASK
+SEARCH = Call("search_payments", {"text": "taxi"})
+# Answers that are JSON, as the request may ask for.
+WRONG_JSON, RIGHT_JSON = (
+    json.dumps({"orders": 3, "note": text}) for text in (stories.WRONG_TOTAL, stories.RIGHT_TOTAL)
+)
 
 
 def roles(endpoint: Endpoint, model: str, number: int = -1) -> list[str]:
@@ -107,9 +112,63 @@ def test_a_revision_that_fails_leaves_the_answer(endpoint: Endpoint, ask: Ask, w
     assert ask(way, "m", stories.PAYMENTS_TASK, "search_payments")["text"] == stories.WRONG_TOTAL
 
 
+def assert_first_stays(endpoint: Endpoint, sidecar: Sidecar, ended: Ended, first: str) -> None:
+    """The first answer is the run's and the turn's, and the tokens of both are counted."""
+    assert ended["text"] == first
+    assert ended["tokens"] == 50 + 51 + 52
+    assert len(endpoint.seen["m"]) == 3
+    events = sidecar.events(sidecar.turns()[0].turn_id)
+    assert [one.response_drafted.text for one in events if one.HasField("response_drafted")] == [first]
+    returned = [one.model_returned for one in events if one.HasField("model_returned")]
+    assert [one.input_tokens for one in returned] == [50, 51, 52]
+
+
+@pytest.mark.parametrize("way", WHOLE)
+@pytest.mark.parametrize("text", ["", " \n"], ids=["nothing", "space"])
+def test_the_first_answer_stays_where_the_second_is_empty(
+    endpoint: Endpoint, ask: Ask, sidecar: Sidecar, way: str, text: str
+) -> None:
+    endpoint.script("m", *stories.MISCOUNTED[:2], text)
+    ended = ask(way, "m", stories.PAYMENTS_TASK, "search_payments")
+    assert_first_stays(endpoint, sidecar, ended, stories.WRONG_TOTAL)
+
+
+@pytest.mark.parametrize("form", ["text", "object"])
+@pytest.mark.parametrize("reason", ["length", "content-filter", "error", "interrupted"])
+@pytest.mark.parametrize("second", [stories.RIGHT_TOTAL[:9], [SEARCH]], ids=["text", "call"])
+def test_the_first_answer_stays_where_the_second_is_cut_or_refused(
+    endpoint: Endpoint, ask: Ask, sidecar: Sidecar, form: str, reason: str, second: Answer
+) -> None:
+    """In both forms that a reason has by the version of the model. A call in the second does not run."""
+    endpoint.script("m", *stories.MISCOUNTED[:2], second, stories.GUESS)
+    revision = {"finishReason": reason if form == "text" else {"unified": reason, "raw": reason}}
+    ended = ask("generateText", "m", stories.PAYMENTS_TASK, "search_payments", revision=revision)
+    assert_first_stays(endpoint, sidecar, ended, stories.WRONG_TOTAL)
+    assert kinds(sidecar.events(sidecar.turns()[0].turn_id)).count("tool_called") == 1
+
+
+@pytest.mark.parametrize(
+    ("second", "revision"),
+    [(stories.RIGHT_TOTAL, {}), (RIGHT_JSON[:-1], {}), (RIGHT_JSON, {"structuredOutputText": ""})],
+    ids=["prose", "half", "apart"],
+)
+def test_the_first_answer_stays_where_json_was_asked_for_and_the_second_is_none(
+    endpoint: Endpoint, ask: Ask, sidecar: Sidecar, second: str, revision: dict[str, str]
+) -> None:
+    """Since 7.0 the JSON may stand apart from the text."""
+    endpoint.script("m", [SEARCH], WRONG_JSON, second)
+    ended = ask("generateText", "m", stories.PAYMENTS_TASK, "search_payments", object=True, revision=revision)
+    assert_first_stays(endpoint, sidecar, ended, WRONG_JSON)
+
+
+@pytest.mark.parametrize("answers", [(RIGHT_JSON,), ([SEARCH], RIGHT_JSON)], ids=["json", "call"])
+def test_an_answer_in_json_is_revised(endpoint: Endpoint, ask: Ask, answers: tuple[Answer, ...]) -> None:
+    endpoint.script("m", [SEARCH], WRONG_JSON, *answers)
+    assert ask("generateText", "m", stories.PAYMENTS_TASK, "search_payments", object=True)["text"] == RIGHT_JSON
+
+
 def test_a_revised_answer_may_call_tools(endpoint: Endpoint, ask: Ask, sidecar: Sidecar) -> None:
-    search = Call("search_payments", {"text": "taxi"})
-    endpoint.script("m", [search], stories.WRONG_TOTAL, [search], stories.RIGHT_TOTAL)
+    endpoint.script("m", [SEARCH], stories.WRONG_TOTAL, [SEARCH], stories.RIGHT_TOTAL)
     ended = ask("generateText", "m", stories.PAYMENTS_TASK, "search_payments")
     assert ended["text"] == stories.RIGHT_TOTAL
     assert_same(on_record(sidecar.events(sidecar.turns()[0].turn_id), "clerk"), seen_by(endpoint.seen["m"]))
