@@ -27,7 +27,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * One turn of an agent, reported beside it: nothing fails because of the sidecar, nothing waits longer than it is told to,
- * and nothing is lost or counts twice while the sidecar is away.
+ * and nothing is lost or counts twice while the sidecar is away. Null is an empty text: models give it.
  *
  * <p>Made by {@link Sidemirror#beginTurn}. Safe for use by many threads. A resource of a {@code try}: one that is left
  * without {@link #finish(TaskOutcome)} ends without an outcome, which teaches nothing. {@link #run} also sees an exception.
@@ -92,7 +92,8 @@ public final class AgentTurn implements AutoCloseable {
 
   /**
    * Takes an event. Never waits. Of a text of more than 256 KiB, which is what the sidecar takes, the beginning is kept, and
-   * so it is of a tool's name of more than 256 characters. A call whose tool has no name is one of {@code unnamed}.
+   * so it is of a tool's name of more than 256 characters; half a surrogate pair is replaced. A call whose tool has no name
+   * is one of {@code unnamed}.
    *
    * @param given the event; its id, its time and the agent are filled in where it has none
    * @return the event's id
@@ -228,7 +229,7 @@ public final class AgentTurn implements AutoCloseable {
     } catch (Throwable thrown) {
       ReportGoalRequest towards = goal;
       if (towards != null && towards.getError().isEmpty()) {
-        goal = towards.toBuilder().setError(thrown.toString()).build();
+        goal = towards.toBuilder().setError(Texts.orEmpty(thrown)).build();
       }
       boolean isCancelled = thrown instanceof CancellationException || thrown instanceof InterruptedException;
       leave(isCancelled ? TaskOutcome.TASK_OUTCOME_UNSPECIFIED : TaskOutcome.TASK_OUTCOME_ERROR);
@@ -350,8 +351,8 @@ public final class AgentTurn implements AutoCloseable {
         Texts.fitting(
             BuildMemoryContextRequest.newBuilder()
                 .setTurnId(id)
-                .setTask(forTask)
-                .addAllTools(tools)
+                .setTask(Texts.orEmpty(forTask))
+                .addAllTools(tools.stream().map(Texts::orEmpty).toList())
                 .setMaxItems(Math.max(0, Math.min(maxItems, MOST_ITEMS)))
                 .build());
     Asking.Begin<BuildMemoryContextRequest, BuildMemoryContextResponse> begin =
@@ -409,7 +410,11 @@ public final class AgentTurn implements AutoCloseable {
     queue.await(atMost, it -> it.isReceived() || it.isOver() || !link.reachable());
     CritiqueRequest request =
         Texts.fitting(
-            CritiqueRequest.newBuilder().setTurnId(id).setResponse(text).setUserMessage(userMessage).build());
+            CritiqueRequest.newBuilder()
+                .setTurnId(id)
+                .setResponse(Texts.orEmpty(text))
+                .setUserMessage(Texts.orEmpty(userMessage))
+                .build());
     Asking.Begin<CritiqueRequest, CritiqueResponse> begin =
         (connection, asked, timeoutNs) ->
             CritiqueServiceGrpc.newStub(connection.channel())
@@ -444,7 +449,7 @@ public final class AgentTurn implements AutoCloseable {
    * @param <E> what the agent may throw
    * @param answer the answer
    * @param again answers again, once at most; nobody judges what it gives
-   * @return what {@code again} gave; the answer itself when no revision is asked for, or there is no verdict
+   * @return what {@code again} gave; the answer itself, also null, when no revision is asked for, or there is no verdict
    * @throws E what {@code again} throws
    */
   public <E extends Exception> String revised(String answer, Again<E> again) throws E {

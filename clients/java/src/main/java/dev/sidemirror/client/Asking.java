@@ -94,9 +94,10 @@ final class Asking {
       return Optional.empty();
     }
     int before = link.outages();
+    Connection connection = link.forCalls();
     try {
       link.silence().sent(asked);
-      begin.begin(link.forCalls(), asked, left);
+      begin.begin(connection, asked, left);
       return Optional.of(asked.get(left, TimeUnit.NANOSECONDS));
     } catch (ExecutionException failed) {
       link.run(() -> link.failed(failed.getCause(), before));
@@ -106,8 +107,10 @@ final class Asking {
     } catch (InterruptedException interrupted) {
       asked.giveUp();
       Thread.currentThread().interrupt();
-    } catch (RuntimeException | Error theirs) { // an interceptor's
-      LOG.log(Level.WARNING, "a call cannot be made", theirs);
+    } catch (RuntimeException | Error theirs) { // an interceptor's, or gRPC's when the connection is given up meanwhile
+      if (!connection.managed().isShutdown()) {
+        LOG.log(Level.WARNING, "a call cannot be made", theirs);
+      }
     } finally {
       link.silence().settled(asked);
     }

@@ -6,7 +6,6 @@ import dev.sidemirror.v1.ToolFailed;
 import dev.sidemirror.v1.ToolReturned;
 import dev.sidemirror.v1.TurnEvent;
 import dev.sidemirror.v1.UserMessage;
-import java.util.Objects;
 
 /**
  * The events that most agents report, in short; any other {@link TurnEvent} is made with its builder. Null is an empty text:
@@ -24,7 +23,7 @@ public final class Events {
    */
   public static TurnEvent toolCalled(String name, String arguments) {
     return TurnEvent.newBuilder()
-        .setToolCalled(ToolCalled.newBuilder().setName(orEmpty(name)).setArguments(orEmpty(arguments)))
+        .setToolCalled(ToolCalled.newBuilder().setName(Texts.orEmpty(name)).setArguments(Texts.orEmpty(arguments)))
         .build();
   }
 
@@ -37,7 +36,7 @@ public final class Events {
    */
   public static TurnEvent toolReturned(String content, boolean isError) {
     return TurnEvent.newBuilder()
-        .setToolReturned(ToolReturned.newBuilder().setContent(orEmpty(content)).setIsError(isError))
+        .setToolReturned(ToolReturned.newBuilder().setContent(Texts.orEmpty(content)).setIsError(isError))
         .build();
   }
 
@@ -50,7 +49,7 @@ public final class Events {
    */
   public static TurnEvent toolWorked(String content) {
     return TurnEvent.newBuilder()
-        .setToolReturned(ToolReturned.newBuilder().setContent(orEmpty(content)).setHasWorked(true))
+        .setToolReturned(ToolReturned.newBuilder().setContent(Texts.orEmpty(content)).setHasWorked(true))
         .build();
   }
 
@@ -61,7 +60,7 @@ public final class Events {
    * @return the event
    */
   public static TurnEvent toolReturned(Throwable thrown) {
-    return toolReturned(orEmpty(thrown), true);
+    return toolReturned(Texts.orEmpty(thrown), true);
   }
 
   /**
@@ -75,9 +74,9 @@ public final class Events {
   public static TurnEvent ofCall(String callId, TurnEvent event) {
     TurnEvent.Builder builder = event.toBuilder();
     switch (event.getKindCase()) {
-      case TOOL_CALLED -> builder.getToolCalledBuilder().setCallId(orEmpty(callId));
-      case TOOL_RETURNED -> builder.getToolReturnedBuilder().setCallId(orEmpty(callId));
-      case TOOL_FAILED -> builder.getToolFailedBuilder().setCallId(orEmpty(callId));
+      case TOOL_CALLED -> builder.getToolCalledBuilder().setCallId(Texts.orEmpty(callId));
+      case TOOL_RETURNED -> builder.getToolReturnedBuilder().setCallId(Texts.orEmpty(callId));
+      case TOOL_FAILED -> builder.getToolFailedBuilder().setCallId(Texts.orEmpty(callId));
       default -> {}
     }
     return builder.build();
@@ -90,7 +89,7 @@ public final class Events {
    * @return the event
    */
   public static TurnEvent toolFailed(String error) {
-    return TurnEvent.newBuilder().setToolFailed(ToolFailed.newBuilder().setError(orEmpty(error))).build();
+    return TurnEvent.newBuilder().setToolFailed(ToolFailed.newBuilder().setError(Texts.orEmpty(error))).build();
   }
 
   /**
@@ -100,7 +99,7 @@ public final class Events {
    * @return the event
    */
   public static TurnEvent userMessage(String text) {
-    return TurnEvent.newBuilder().setUserMessage(UserMessage.newBuilder().setText(orEmpty(text))).build();
+    return TurnEvent.newBuilder().setUserMessage(UserMessage.newBuilder().setText(Texts.orEmpty(text))).build();
   }
 
   /**
@@ -110,10 +109,6 @@ public final class Events {
    * @return the event
    */
   public static TurnEvent responseDrafted(String text) {
-    return TurnEvent.newBuilder().setResponseDrafted(ResponseDrafted.newBuilder().setText(orEmpty(text))).build();
-  }
-
-  private static String orEmpty(Object given) {
-    return Objects.toString(given, "");
+    return TurnEvent.newBuilder().setResponseDrafted(ResponseDrafted.newBuilder().setText(Texts.orEmpty(text))).build();
   }
 }

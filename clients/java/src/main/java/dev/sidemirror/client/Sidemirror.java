@@ -31,7 +31,10 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
-/** The services of one sidecar on one connection, and the turns that are reported on it. Safe for many threads. */
+/**
+ * The services of one sidecar on one connection, and the turns that are reported on it. Safe for many threads. Null is an
+ * empty text, wherever a turn is given one.
+ */
 public final class Sidemirror extends Services implements AutoCloseable {
   /** Where a sidecar listens when nobody says otherwise. */
   public static final String DEFAULT_ADDRESS = "127.0.0.1:50051";
@@ -193,7 +196,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
    */
   public AgentTurn beginTurn(String task, ThinkLevel level, ReportGoalRequest goal) {
     ThinkingConfig.Builder config = ThinkingConfig.newBuilder().setLevel(level);
-    return begin("", "", TurnStarted.newBuilder().setTask(task).setConfig(config).build(), goal);
+    return begin("", "", TurnStarted.newBuilder().setTask(Texts.orEmpty(task)).setConfig(config).build(), goal);
   }
 
   /**
@@ -235,7 +238,9 @@ public final class Sidemirror extends Services implements AutoCloseable {
   }
 
   private AgentTurn begin(String turnId, String agent, TurnStarted started, ReportGoalRequest goal) {
-    AgentTurn turn = new AgentTurn(link, link.losses(), turnId.isEmpty() ? Calls.newId() : turnId, agent, started.getTask());
+    String given = Texts.mended(Texts.orEmpty(turnId));
+    String id = given.isEmpty() ? Calls.newId() : given;
+    AgentTurn turn = new AgentTurn(link, link.losses(), id, Texts.orEmpty(agent), started.getTask());
     turn.begin(started, goal);
     return turn;
   }
@@ -297,7 +302,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
    * @return the goal, of which no more is said than this
    */
   public static ReportGoalRequest goal(String id, String objective) {
-    return ReportGoalRequest.newBuilder().setGoalId(id).setObjective(objective).build();
+    return ReportGoalRequest.newBuilder().setGoalId(Texts.orEmpty(id)).setObjective(Texts.orEmpty(objective)).build();
   }
 
   /**
@@ -467,8 +472,8 @@ public final class Sidemirror extends Services implements AutoCloseable {
      * @return this
      */
     public Builder scope(String tenant, String project) {
-      tenantId = tenant;
-      projectId = project;
+      tenantId = Texts.mended(Texts.orEmpty(tenant));
+      projectId = Texts.mended(Texts.orEmpty(project));
       return this;
     }
 

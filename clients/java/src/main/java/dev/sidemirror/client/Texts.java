@@ -1,48 +1,82 @@
 package dev.sidemirror.client;
 
-import com.google.protobuf.Descriptors.FieldDescriptor.JavaType;
 import com.google.protobuf.Message;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Optional;
 
-/** Texts as long as the sidecar takes them. */
+/** Texts as the sidecar takes them: not too long, and without halves of surrogate pairs, which UTF-8 has none of. */
 final class Texts {
   /** The longest text that the sidecar takes; of a longer one the beginning is reported. */
   static final int LONGEST_BYTES = 256 << 10;
 
+  /** What a unit of UTF-16 takes at most. */
+  private static final int UNIT_BYTES = 3;
+
   private static final String CUT = " … [cut]";
+  private static final char INSTEAD = '\ufffd';
 
   private Texts() {}
 
-  /** The message with of each text as much as the sidecar takes: it refuses one that holds more. */
-  @SuppressWarnings("unchecked") // a message's builder makes its own kind
-  static <M extends Message> M fitting(M message) {
-    if (message.getSerializedSize() <= LONGEST_BYTES) {
-      return message;
-    }
-    Message.Builder builder = message.toBuilder();
-    cut(builder);
-    return (M) builder.build();
+  /** What models and tools say, who also say null: an empty text. */
+  static String orEmpty(Object given) {
+    return Optional.ofNullable(given).map(Object::toString).orElse("");
   }
 
-  private static void cut(Message.Builder message) {
-    message
-        .getAllFields()
-        .forEach(
-            (field, value) -> {
-              if (field.getJavaType() == JavaType.MESSAGE && field.isRepeated() && !field.isMapField()) {
-                for (int place = 0; place < message.getRepeatedFieldCount(field); place++) {
-                  Message.Builder each = ((Message) message.getRepeatedField(field, place)).toBuilder();
-                  cut(each);
-                  message.setRepeatedField(field, place, each.build());
-                }
-              } else if (field.getJavaType() == JavaType.MESSAGE && !field.isRepeated()) {
-                Message.Builder inner = ((Message) value).toBuilder();
-                cut(inner);
-                message.setField(field, inner.build());
-              } else if (value instanceof String text && text.length() > LONGEST_BYTES / 4) {
-                message.setField(field, cut(text));
-              }
-            });
+  /** The text with U+FFFD for each half of a surrogate pair: protobuf would log a stack trace for it. */
+  static String mended(String text) {
+    if (isWhole(text)) {
+      return text;
+    }
+    StringBuilder mended = new StringBuilder(text);
+    for (int at = 0; at < text.length(); at += Character.charCount(text.codePointAt(at))) {
+      if (isHalf(text.codePointAt(at))) {
+        mended.setCharAt(at, INSTEAD);
+      }
+    }
+    return mended.toString();
+  }
+
+  private static boolean isWhole(String text) {
+    for (int at = 0; at < text.length(); at++) {
+      if (Character.isSurrogate(text.charAt(at)) && isHalf(text.codePointAt(at++))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static boolean isHalf(int codePoint) {
+    return Character.MIN_SURROGATE <= codePoint && codePoint <= Character.MAX_SURROGATE;
+  }
+
+  /** The message with of each text as much as the sidecar takes, mended: it refuses one that holds more. */
+  @SuppressWarnings("unchecked") // a message's builder makes its own kind
+  static <M extends Message> M fitting(M message) {
+    return fits(message) ? message : (M) fitted(message);
+  }
+
+  /** Whether it surely goes as it is. */
+  private static boolean fits(Object value) {
+    if (value instanceof Message message) {
+      return message.getAllFields().values().stream().allMatch(Texts::fits);
+    }
+    if (value instanceof List<?> list) {
+      return list.stream().allMatch(Texts::fits);
+    }
+    return !(value instanceof String text) || (text.length() <= LONGEST_BYTES / UNIT_BYTES && isWhole(text));
+  }
+
+  private static Object fitted(Object value) {
+    if (value instanceof Message message) {
+      Message.Builder builder = message.toBuilder();
+      message.getAllFields().forEach((field, each) -> builder.setField(field, fitted(each)));
+      return builder.build();
+    }
+    if (value instanceof List<?> list) {
+      return list.stream().map(Texts::fitted).toList();
+    }
+    return value instanceof String text ? cut(mended(text)) : value;
   }
 
   private static String cut(String text) {

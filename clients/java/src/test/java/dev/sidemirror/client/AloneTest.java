@@ -2,6 +2,7 @@ package dev.sidemirror.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -17,19 +18,25 @@ import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientCall;
 import io.grpc.ClientInterceptor;
+import io.grpc.ForwardingClientCall.SimpleForwardingClientCall;
 import io.grpc.MethodDescriptor;
+import io.grpc.NameResolver;
+import io.grpc.NameResolverProvider;
+import io.grpc.NameResolverRegistry;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.StandardProtocolFamily;
+import java.net.URI;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -163,6 +170,105 @@ class AloneTest {
       }
       turn.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
       assertEquals(0, turn.dropped());
+    }
+  }
+
+  /**
+   * A name that nobody resolves: the sidecar is away, and the connection given up, while a call begins on it. Seen to fail,
+   * with a warning and the stack trace of "call was cancelled", when that counts as the failure of an interceptor.
+   */
+  @Test
+  void aCallWhoseConnectionIsGivenUpMeanwhileIsNoFailure() {
+    Names names = new Names();
+    CountDownLatch sending = new CountDownLatch(1);
+    LinkedBlockingQueue<Throwable> told = new LinkedBlockingQueue<>();
+    LinkedBlockingQueue<Runnable> held = new LinkedBlockingQueue<>();
+    List<String> thrown = new ArrayList<>();
+    ClientInterceptor inBetween =
+        new ClientInterceptor() {
+          @Override
+          public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions with, Channel next) {
+            if (method.getBareMethodName().equals("RunTurn")) {
+              awaited(() -> sending.await(60, TimeUnit.SECONDS));
+              throw Status.UNAVAILABLE.withDescription("Unable to resolve host").asRuntimeException();
+            }
+            if (!method.getBareMethodName().equals("BuildMemoryContext")) {
+              return next.newCall(method, with);
+            }
+            return new SimpleForwardingClientCall<>(next.newCall(method, with.withExecutor(held::add))) {
+              @Override
+              public void sendMessage(Q request) {
+                // The name's answer lets the call begin, which it does only when its connection is given up already.
+                names.asked.onError(Status.UNAVAILABLE);
+                sending.countDown();
+                assertNotNull(awaited(() -> told.poll(60, TimeUnit.SECONDS)));
+                held.remove().run();
+                try {
+                  super.sendMessage(request);
+                } catch (IllegalStateException cancelled) {
+                  thrown.add(cancelled.getMessage());
+                  throw cancelled;
+                }
+              }
+            };
+          }
+        };
+    NameResolverRegistry.getDefaultRegistry().register(names);
+    Sidemirror.Builder builder = Sidemirror.builder().address("nosuchhost.invalid:7573").onAway(told::add);
+    try (Warnings warnings = new Warnings();
+        Sidemirror sidemirror = builder.intercept(inBetween).connect()) {
+      AgentTurn turn = sidemirror.beginTurn("count", ThinkLevel.THINK_LEVEL_MEDIUM);
+      assertTrue(turn.recall(Duration.ofSeconds(60)).isEmpty());
+      assertEquals(List.of("call was cancelled"), thrown);
+      assertEquals(List.of(), List.copyOf(warnings.told));
+    } finally {
+      NameResolverRegistry.getDefaultRegistry().deregister(names);
+    }
+  }
+
+  private static <T> T awaited(Callable<T> what) {
+    try {
+      return what.call();
+    } catch (Exception interrupted) {
+      throw new AssertionError(interrupted);
+    }
+  }
+
+  /** In the place of DNS: no name gets an answer but by the test. */
+  private static final class Names extends NameResolverProvider {
+    private volatile NameResolver.Listener2 asked;
+
+    @Override
+    protected boolean isAvailable() {
+      return true;
+    }
+
+    @Override
+    protected int priority() {
+      return 10;
+    }
+
+    @Override
+    public String getDefaultScheme() {
+      return "dns";
+    }
+
+    @Override
+    public NameResolver newNameResolver(URI target, NameResolver.Args with) {
+      return new NameResolver() {
+        @Override
+        public String getServiceAuthority() {
+          return "nosuchhost.invalid";
+        }
+
+        @Override
+        public void start(Listener2 listener) {
+          asked = listener;
+        }
+
+        @Override
+        public void shutdown() {}
+      };
     }
   }
 

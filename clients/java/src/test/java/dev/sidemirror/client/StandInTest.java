@@ -2,9 +2,11 @@ package dev.sidemirror.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.Message;
 import dev.sidemirror.v1.BuildMemoryContextRequest;
 import dev.sidemirror.v1.BuildMemoryContextResponse;
 import dev.sidemirror.v1.CritiqueRequest;
@@ -14,6 +16,7 @@ import dev.sidemirror.v1.CritiqueServiceGrpc;
 import dev.sidemirror.v1.GetServerInfoRequest;
 import dev.sidemirror.v1.GetServerInfoResponse;
 import dev.sidemirror.v1.GoalReflectionServiceGrpc;
+import dev.sidemirror.v1.GoalTask;
 import dev.sidemirror.v1.ReflectiveMemoryServiceGrpc;
 import dev.sidemirror.v1.ReportGoalRequest;
 import dev.sidemirror.v1.ReportGoalResponse;
@@ -36,8 +39,11 @@ import io.grpc.netty.NettyServerBuilder;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ConcurrentSkipListSet;
@@ -56,6 +62,9 @@ class StandInTest {
   private final LinkedBlockingQueue<Integer> textBytes = new LinkedBlockingQueue<>();
   private final LinkedBlockingQueue<Integer> lessonsAsked = new LinkedBlockingQueue<>();
   private final LinkedBlockingQueue<TaskOutcome> outcomes = new LinkedBlockingQueue<>();
+
+  /** All that was sent: events, and what calls ask for. */
+  private final LinkedBlockingQueue<Message> sent = new LinkedBlockingQueue<>();
 
   /** Calls of GetServerInfo that wait for an answer. */
   private final LinkedBlockingQueue<StreamObserver<GetServerInfoResponse>> askers = new LinkedBlockingQueue<>();
@@ -231,6 +240,90 @@ class StandInTest {
     assertEquals(List.of(256 << 10, 256 << 10, 256 << 10), List.of(textBytes.take(), textBytes.take(), textBytes.take()));
   }
 
+  /** Models give it. Seen to fail, with a NullPointerException, at each of these when it is handed on. */
+  @Test
+  void nullIsAnEmptyTextToATurnToo() throws InterruptedException {
+    Duration atMost = Duration.ofSeconds(30);
+    AgentTurn turn = sidemirror.beginTurn(null, ThinkLevel.THINK_LEVEL_MEDIUM, Sidemirror.goal("null", null));
+    assertTrue(turn.critique(null).isPresent());
+    assertTrue(turn.critique(null, null, atMost).isPresent());
+    assertNull(turn.revised(null, prompt -> "nobody asked for it"));
+    assertNull(turn.revised(null, prompt -> "nobody asked for it", null, atMost));
+    assertNull(turn.revised("wrong", prompt -> null), "what comes of it goes through as it is");
+    turn.recall(null, Arrays.asList("look", null), 0, atMost);
+    AgentTurn.Work<Void, IllegalStateException> fails =
+        it -> {
+          throw new IllegalStateException() {
+            @Override
+            public String toString() {
+              return null;
+            }
+          };
+        };
+    assertThrows(IllegalStateException.class, () -> turn.run(fails));
+    AgentTurn named = sidemirror.beginTurn(null, null, TurnStarted.getDefaultInstance(), Sidemirror.goal(null, "count"));
+    assertFalse(named.id().isEmpty(), "it is chosen");
+    named.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
+    assertTrue(sidemirror.flush(atMost));
+    assertEquals(List.of(0, 0, 0, 0, 5, 0), List.copyOf(textBytes));
+    assertEquals(List.of(" GOAL_STATE_COMPLETED ", "null GOAL_STATE_FAILED "), List.copyOf(goals));
+    Sidemirror.builder().address("127.0.0.1:" + server.getPort()).scope(null, null).connect().close();
+  }
+
+  /**
+   * Texts that were cut within a pair have it, and UTF-8 has none. Seen to fail, with a stack trace of protobuf's for each
+   * event and call, when it is handed on.
+   */
+  @Test
+  void halfASurrogatePairIsReplaced() {
+    String half = "hi \ud83d";
+    Duration atMost = Duration.ofSeconds(30);
+    TurnStarted started = TurnStarted.newBuilder().setTask(half).setSessionId(half).build();
+    try (Warnings protobuf = new Warnings("com.google.protobuf");
+        Sidemirror scoped =
+            Sidemirror.builder().address("127.0.0.1:" + server.getPort()).scope("t \ude00", half).connect()) {
+      GoalTask.Builder task = GoalTask.newBuilder().setName(half).setError(half);
+      AgentTurn turn =
+          scoped.beginTurn(half, half, started, goal(half, half).toBuilder().setObjective(half).addTasks(task).build());
+      assertEquals("hi \ufffd", turn.id());
+      String id = turn.report(Events.toolCalled(half, half).toBuilder().setEventId(half).build());
+      assertEquals("hi \ufffd", id);
+      turn.report(Events.ofCall(half, Events.toolReturned("\ude00\ud83d\ude00\ud83d and the rest 😀", false)));
+      turn.report(Events.toolFailed(half));
+      turn.report(Events.userMessage(half));
+      turn.report(Events.responseDrafted(half.repeat(100_000)));
+      turn.report(Events.userMessage("well formed 😀 ".repeat(10)));
+      assertTrue(turn.critique(half, half, atMost).isPresent());
+      assertEquals(half, turn.revised(half, prompt -> "nobody asked for it"));
+      turn.recall(half, List.of("look", half), 0, atMost);
+      turn.finish(TaskOutcome.TASK_OUTCOME_FAILURE);
+      assertTrue(scoped.flush(atMost));
+      assertEquals(List.of(), List.copyOf(protobuf.told));
+    }
+    List<String> texts = new ArrayList<>();
+    sent.forEach(each -> texts(each, texts));
+    assertEquals(List.of(), texts.stream().filter(each -> each.contains("?")).toList(), "nothing is left to protobuf");
+    assertTrue(texts.contains("\ufffd😀\ufffd and the rest 😀"));
+    assertTrue(texts.contains("well formed 😀 ".repeat(10)));
+    assertTrue(texts.contains("t \ufffd"), "the scope");
+    String longest = texts.stream().max(Comparator.comparing(String::length)).orElseThrow();
+    assertTrue(longest.startsWith("hi \ufffdhi \ufffd") && longest.endsWith(" … [cut]"));
+    assertTrue(longest.getBytes(StandardCharsets.UTF_8).length <= 256 << 10);
+    // Of events 17 with the agent of each, of two critiques 7, of the recall 4 and of the goal 7 with the project of each.
+    assertEquals(35, texts.stream().filter("hi \ufffd"::equals).count());
+  }
+
+  /** Every text in it. */
+  private static void texts(Object value, List<String> found) {
+    if (value instanceof Message message) {
+      message.getAllFields().values().forEach(each -> texts(each, found));
+    } else if (value instanceof List<?> list) {
+      list.forEach(each -> texts(each, found));
+    } else if (value instanceof String text) {
+      found.add(text);
+    }
+  }
+
   /** Seen to fail, with events and the goal lost, when closing gives up at once. */
   @Test
   void anInterruptedThreadClosesAsAnyOther() {
@@ -328,6 +421,7 @@ class StandInTest {
         @Override
         public void onNext(RunTurnRequest request) {
           count += request.getEventsCount();
+          sent.addAll(request.getEventsList());
           request.getEventsList().stream()
               .filter(TurnEvent::hasTurnFinished)
               .forEach(event -> outcomes.add(event.getTurnFinished().getOutcome()));
@@ -356,6 +450,7 @@ class StandInTest {
   private final class Goals extends GoalReflectionServiceGrpc.GoalReflectionServiceImplBase {
     @Override
     public void reportGoal(ReportGoalRequest request, StreamObserver<ReportGoalResponse> answers) {
+      sent.add(request);
       if (request.getGoalId().equals("long")) {
         textBytes.add(request.getErrorBytes().size());
       }
@@ -370,6 +465,7 @@ class StandInTest {
     @Override
     public void buildMemoryContext(
         BuildMemoryContextRequest request, StreamObserver<BuildMemoryContextResponse> answers) {
+      sent.add(request);
       textBytes.add(request.getTaskBytes().size());
       lessonsAsked.add(request.getMaxItems());
       if (refuses(answers, request.getTask())) {
@@ -389,6 +485,7 @@ class StandInTest {
   private final class Critic extends CritiqueServiceGrpc.CritiqueServiceImplBase {
     @Override
     public void critique(CritiqueRequest request, StreamObserver<CritiqueResponse> answers) {
+      sent.add(request);
       textBytes.add(request.getResponseBytes().size());
       String response = request.getResponse();
       if (refuses(answers, response)) {

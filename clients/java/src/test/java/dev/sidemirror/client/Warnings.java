@@ -6,14 +6,18 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 
-/** What the client's log says, from here until it is closed. */
+/** What a log says, the client's own unless another one is named, from here until it is closed. */
 final class Warnings extends Handler implements AutoCloseable {
-  private static final Logger LOGGER = Logger.getLogger("dev.sidemirror.client");
-
   final LinkedBlockingQueue<String> told = new LinkedBlockingQueue<>();
+  private final Logger logger;
 
   Warnings() {
-    LOGGER.addHandler(this);
+    this("dev.sidemirror.client");
+  }
+
+  Warnings(String name) {
+    logger = Logger.getLogger(name);
+    logger.addHandler(this);
   }
 
   @Override
@@ -26,6 +30,6 @@ final class Warnings extends Handler implements AutoCloseable {
 
   @Override
   public void close() {
-    LOGGER.removeHandler(this);
+    logger.removeHandler(this);
   }
 }
