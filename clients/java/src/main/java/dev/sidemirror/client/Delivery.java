@@ -128,7 +128,7 @@ final class Delivery {
         if (Status.fromThrowable(why).getCode() == Status.Code.PERMISSION_DENIED) {
           link.denied(id, why);
         } else {
-          link.say("the sidecar has refused turn " + id, why);
+          link.say("the sidecar at " + link.address() + " has refused turn " + id, why);
         }
         end((StatusRuntimeException) why);
       }

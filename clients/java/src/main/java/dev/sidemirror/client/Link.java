@@ -107,6 +107,10 @@ final class Link {
 
   // --- for agents' threads -------------------------------------------------------------------------------------------
 
+  String address() {
+    return connections.address();
+  }
+
   /** Nothing is known to answer there now. */
   boolean away() {
     return !reachable && !refused;
