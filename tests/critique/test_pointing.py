@@ -80,6 +80,9 @@ CASES = (
             "57 customers wrote them.",
             "They were written by 7 orders a day.",
             "There are 57 orders, and there were 16 before.",
+            "Two orders are late.",
+            "There are two orders that are late.",
+            "I looked only at the first two orders.",
         ),
     ),
     Case(

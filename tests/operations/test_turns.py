@@ -228,7 +228,7 @@ async def test_silence_and_critiques_and_recalls_are_told(tmp_path: Path, capsys
         assert "  The agent asked for it itself; no entry of the turn has it." in lines
         assert "    what fitted then: by words; word stems count, order; score 0." in why
         assert "at its start: no lesson, because its start did not ask for any; the agent asked later" in why
-        assert "sql failed: no recovery told, because no repair was known for this failure\n" in why
+        assert "sql failed: nothing told, because no repair was known for this failure\n" in why
         assert "because no repair was known for this failure, at the first such failure of the turn" in why
         assert "  recognised by: sql|not_found|missing_table" in lines
         assert "critique: " in why

@@ -10,6 +10,10 @@ from sidemirror_server.trace.failed import reports_failure
 from tests.recorded import recordings
 
 FAILED = (
+    "Error handling request: KeyError",
+    "Error logging in: invalid credentials",
+    "Error: 0.0.0.0:8080 is in use",
+    "Error: 0 is not a valid port",
     "Error: order not found",
     "error: pathspec 'x' did not match any file(s) known to git",
     "ERROR:\nParameter `old_str` is required",

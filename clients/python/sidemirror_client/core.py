@@ -106,23 +106,29 @@ class Core:
 
     async def wait_until_ready(self, timeout_s: float) -> None:
         """Returns once the sidecar says that it serves and does not count as away. Raises TimeoutError."""
+        async with asyncio.timeout(timeout_s):
+            while True:
+                if await self._serves() and not self.link.away:
+                    return
+                await asyncio.sleep(0.05)
+
+    async def _serves(self) -> bool:
+        """Returns when the sidecar says so, or says nothing any more."""
         watch_health: Any = self.channel.itself().unary_stream(
             "/grpc.health.v1.Health/Watch",
             request_serializer=health_pb2.HealthCheckRequest.SerializeToString,
             response_deserializer=health_pb2.HealthCheckResponse.FromString,
         )
-        async with asyncio.timeout(timeout_s):
-            while True:
-                try:
-                    watch = watch_health(health_pb2.HealthCheckRequest(), wait_for_ready=True)
-                    async for state in watch:
-                        if state.status == _SERVING:
-                            watch.cancel()
-                            if self.link.away:
-                                await self.link.there()
-                            return
-                except grpc.aio.AioRpcError:
-                    await asyncio.sleep(0.05)
+        watch = watch_health(health_pb2.HealthCheckRequest(), wait_for_ready=True)
+        try:
+            async for state in watch:
+                if state.status == _SERVING:
+                    return True
+        except grpc.aio.AioRpcError:
+            pass
+        finally:
+            watch.cancel()
+        return False
 
     async def flush(self, timeout_s: float) -> bool:
         """Waits until everything reported so far is durable with the sidecar; False when time is up first."""

@@ -189,7 +189,7 @@ class Delivery:
     def _has_ended(self) -> bool:
         """The summary has come, which is the last that is said of a turn, and everything is durable: then it does not
         matter what has become of the stream."""
-        return self.summary is not None and not self._queue.events
+        return self.summary is not None and self._queue.is_finished and not self._queue.events
 
     def _is_over(self) -> bool:
         return self.over

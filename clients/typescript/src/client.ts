@@ -146,7 +146,7 @@ export class Sidemirror implements AsyncDisposable {
           if (!this.away) return;
           break;
         }
-        if (performance.now() >= ends) throw new ConnectError("the sidecar counts as away", Code.DeadlineExceeded);
+        if (performance.now() >= ends) throw new ConnectError(`the sidecar ${this.away ? "counts as away" : "does not serve"}`, Code.DeadlineExceeded);
       } catch (error) {
         if (performance.now() >= ends) throw error;
       } finally {

@@ -161,6 +161,8 @@ export class Queue {
         const request = create(ReportOutcomeRequestSchema, { requestId: randomUUID(), receiptId, outcome, score });
         this.add({ kind: "outcomes", request, bytes: toBinary(ReportOutcomeRequestSchema, request).length });
       }
+      // The outcomes come before the goal.
+      this.reports.sort((one, other) => Number(one.kind === "goals") - Number(other.kind === "goals"));
       this.receipts.clear();
     }
     return this.reports[0];

@@ -113,7 +113,7 @@ def at_failures(
         if event.event_id in told:
             continue
         why = _why(event, before, signature, told, silences, plan) or _not_looked_up(record, event)
-        yield f"{clock_time(event.time)}  {in_short(call.name or 'tool')} failed: no recovery told, because {why}"
+        yield f"{clock_time(event.time)}  {in_short(call.name or 'tool')} failed: nothing told, because {why}"
         yield f"  recognised by: {in_short(signature) or 'nothing'}"
         if newest is not None:
             yield from held_about(newest, call.name, signature, event.time.ToMicroseconds())

@@ -37,8 +37,8 @@ _EXIT_LINE = re.compile(
 )
 _BEGINS = re.compile(
     r"^[\W_]{0,4}(?:(?:var_\d{1,4} = )\W?)?(?:fatal |internal |unexpected |runtime |tool |system )?"
-    r"(?:error|errors|exception|fatal|failed|failure|panic|abort(?:ed)?)\b(?!\s?[:=]?\s?0\b)"
-    r"(?:\s?[:(\[!\d]| (?!handling\b|reporting\b|logging\b|tracking\b)\w+ing\b| in | while | at |$)",
+    r"(?:error|errors|exception|fatal|failed|failure|panic|abort(?:ed)?)\b(?!\s?[:=]?\s?0(?:$|[,;]))"
+    r"(?:\s?[:(\[!\d]| (?!(?:handling|reporting|logging|tracking)\b[^:]*$)\w+ing\b| in | while | at |$)",
     re.I,
 )
 _SAYS_SO = re.compile(

@@ -165,9 +165,11 @@ class Reflections:
             await asyncio.wait([lessons], timeout=self._patience_s(asked.wanted_at_s))
             if directive_id in turn.state.withdrawn:
                 reflection = Reflection(ResultStatus.NOTHING, WORKED_SINCE, usage=reflection.usage)
-            elif lessons.done():
-                block = lessons.result()
-                reflection = _with(_not_told(reflection, (*turn.told_at_failures, *_items(block))), block)
+            else:
+                block = lessons.result() if lessons.done() else None
+                # In shadow mode the block is kept.
+                told = () if block is None or turn.state.is_shadow else block.items
+                reflection = _with(_not_told(reflection, (*turn.told_at_failures, *told)), block)
         finally:
             found.cancel()
             if lessons is not None:
@@ -233,10 +235,6 @@ async def not_retired(retired: RetiredWords, scope: Scope, reflection: Reflectio
         return reflection
     detail, cited = repeats_retired(next(iter(said.values()))), reflection.cited_event_ids
     return Reflection(ResultStatus.NOTHING, detail, usage=reflection.usage, cited_event_ids=cited)
-
-
-def _items(block: ContextBlock | None) -> tuple[BlockItem, ...]:
-    return () if block is None else block.items
 
 
 def _not_told(reflection: Reflection, items: Iterable[BlockItem]) -> Reflection:

@@ -323,8 +323,8 @@ function isWhole({ content, finishReason, structuredOutputText }: Answer, { resp
   const reason = typeof finishReason === "object" ? finishReason?.unified : finishReason;
   if (CUT.includes(reason ?? "")) return false;
   if (content.some(isCall)) return true;
-  const text = textOf(content);
-  return text.trim() !== "" && (responseFormat?.type !== "json" || isJson(structuredOutputText ?? text));
+  if (responseFormat?.type === "json") return isJson(structuredOutputText ?? textOf(content));
+  return textOf(content).trim() !== "";
 }
 
 function isJson(text: string): boolean {

@@ -222,7 +222,7 @@ def _weight(reading: Reading, sentence: Spoken, failure: Shortcoming, is_deed: b
 
 def _found_otherwise(reading: Reading, sentence: Spoken, failed: PastCall) -> bool:
     """Whether the sentence gives numbers, and other tools brought all of them after the call that failed."""
-    said = {abs(number.value) for number in numbers(sentence.text)}
+    said = {abs(number.value) for number in numbers(sentence.text, spelled=True)}
     others = (call for call in reading.record.calls if call.place > failed.place and call.name != failed.name)
     later = {call.text for call in others if not has_failed(call)}
     brought = (number for text, figures in reading.record.figures if text in later for number in figures)

@@ -19,9 +19,14 @@ _COUNT_NAMES = frozenset(map(stem, word_set("n cnt count counts total num number
 _HOW_MANY = re.compile(
     r"\b(?:how many|(?:the )?(?:number|count|total) of|count)\b((?: [\w-]{1,30}){1,3})", re.IGNORECASE
 )
-_COUNTED = re.compile(
-    r"[ \u00a0]{1,3}([^\W\d_]{2,30})\b(?! (?:per|an?|each|every|more|fewer|less|extra|later|earlier|ago|left)\b)",
+# What a sentence says of all, and not of some of them: "there are 41 orders in March", and not "two orders are late".
+_OF_ALL = re.compile(
+    r"(?:^|\b(?:there (?:are|is|were|was)|has|have|had|holds?|contains?|received|found|counted|total of)\s)\s*"
+    r"(?:exactly |just |currently |now |all )?$",
     re.IGNORECASE,
+)
+_COUNTED = re.compile(
+    r"[ \u00a0]{1,3}([^\W\d_]{2,30})\b(?=\s*(?:[.!,;*]|$)| (?:in|on|at|from|here|there|altogether)\b)", re.IGNORECASE
 )
 # What is counted together with something that an earlier turn may have brought.
 _WITH_OTHERS = re.compile(
@@ -54,7 +59,9 @@ def sole_counts(reading: Reading) -> Iterator[Point]:
         return
     for sentence in reading.sentences:
         start = number.start - sentence.start
-        if 0 <= start < len(sentence.text) and not (is_hedged(sentence, start) or is_unreal(sentence.text)):
+        if not 0 <= start < len(sentence.text) or not _OF_ALL.search(sentence.text[:start].lstrip()):
+            continue
+        if not (is_hedged(sentence, start) or is_unreal(sentence.text)):
             yield Point("wrong_fact", reading.answer[number.start : number.end], sole.quote, _REASON, _FIX)
 
 
@@ -68,6 +75,8 @@ def _sole(reading: Reading) -> _Sole | None:
     if len(found) != 1 or len(found[0][0].text) > _SOLE_CHARS:
         return None
     call, number = found[0]
+    if call is not next((one for one in reversed(calls) if not has_failed(one)), None):
+        return None  # what came behind it may be a part of what was counted
     named = frozenset(word for item in call.items for field in item.fields for word in field.name)
     asked = frozenset(
         stem(word) for match in _HOW_MANY.finditer(reading.record.request) for word in words_of(match[1])[:2]
@@ -78,6 +87,6 @@ def _sole(reading: Reading) -> _Sole | None:
 
 
 def _noun(text: str, number: Figure) -> str:
-    """The word behind a number, which is what it counts; empty where it is a rate or a difference."""
+    """The word behind a number, which is what it counts; empty where more is said of it."""
     found = _COUNTED.match(text, number.end)
     return found[1] if found else ""

@@ -277,7 +277,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
         last = notYet;
       }
       if (end - System.nanoTime() <= 0) {
-        TimeoutException late = new TimeoutException("the sidecar does not serve");
+        TimeoutException late = new TimeoutException(away() ? "the sidecar counts as away" : "the sidecar does not serve");
         late.initCause(last);
         throw late;
       }
