@@ -103,8 +103,14 @@ async def test_a_try_that_worked_in_a_turn_that_failed_says_so(tmp_path: Path) -
 async def test_silence_names_the_gate_with_its_numbers(tmp_path: Path) -> None:
     async with running(tmp_path) as served:
         await live_through(served.address, UNTOLD - 1)
+
+        async def looked_up() -> None:
+            async with asyncio.timeout(60):
+                while not any(one.directive.HasField("silence") for one in (await turn_of(served, "last")).entries):  # noqa: ASYNC110 - asked over the wire
+                    await asyncio.sleep(0.05)
+
         async with connected(served.address) as stub:
-            await session(stub, "last", told=False)
+            await session(stub, "last", told=False, meanwhile=looked_up)
         await until_observed(served.address, UNTOLD)
         record = await turn_of(served, "last")
         (seen,) = (await observed(served.address)).moves
