@@ -1,6 +1,8 @@
 package dev.sidemirror.client;
 
 import com.google.protobuf.Message;
+import dev.sidemirror.v1.ToolCalled;
+import dev.sidemirror.v1.TurnEvent;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
@@ -54,6 +56,23 @@ final class Texts {
   @SuppressWarnings("unchecked") // a message's builder makes its own kind
   static <M extends Message> M fitting(M message) {
     return fits(message) ? message : (M) fitted(message);
+  }
+
+  /** The same of an event, whose usual kinds are looked at without reflection: an agent reports them on its own thread. */
+  static TurnEvent fitting(TurnEvent event) {
+    boolean asItIs = event.getSerializedSize() <= LONGEST_BYTES && isWhole(event.getEventId()) && isWhole(event.getAgent());
+    return asItIs && goes(event) ? event : (TurnEvent) fitted(event);
+  }
+
+  private static boolean goes(TurnEvent event) {
+    return switch (event.getKindCase()) {
+      case TOOL_CALLED -> {
+        ToolCalled called = event.getToolCalled();
+        yield isWhole(called.getName()) && isWhole(called.getArguments()) && isWhole(called.getCallId());
+      }
+      case TOOL_RETURNED -> isWhole(event.getToolReturned().getContent()) && isWhole(event.getToolReturned().getCallId());
+      default -> fits(event);
+    };
   }
 
   /** Whether it surely goes as it is. */
