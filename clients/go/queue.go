@@ -169,7 +169,7 @@ func (t *Turn) nextReport() *report {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.outcome != pb.TaskOutcome_TASK_OUTCOME_UNSPECIFIED {
-		// The first block of a lesson counts for it: an error comes up again after what told it.
+		// The first block that told a lesson is reported first: its error has come up again if it came behind that.
 		for _, receipt := range slices.Backward(t.receipts) {
 			request := &pb.ReportOutcomeRequest{RequestId: newID(), ReceiptId: receipt, Outcome: t.outcome, Score: t.score}
 			after := &report{outcome: request, size: proto.Size(request)}

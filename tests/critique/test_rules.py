@@ -108,8 +108,9 @@ def test_what_another_tool_found_after_the_failure_is_no_claim_about_it(
     results: Sequence[ToolEvidence], wrong: bool
 ) -> None:
     """Seen to fail: an answer that a second agent had given was reproached with the first one's failing query."""
-    verdict = judged("There are 17 orders.", *results, question="How many orders are there?")
-    assert ("wrong_fact" in kinds(verdict), verdict.should_revise) == (wrong, wrong)
+    for answer in ("There are 17 orders.", "There are seventeen orders."):
+        verdict = judged(answer, *results, question="How many orders are there?")
+        assert ("wrong_fact" in kinds(verdict), verdict.should_revise) == (wrong, wrong)
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,7 @@ class Queue:
         with self._lock:
             outcome, score = self._outcome
             if outcome != common_pb2.TASK_OUTCOME_UNSPECIFIED:
-                # The first block of a lesson counts for it: an error comes up again after what told it.
+                # The first block that told a lesson is reported first: its error came up again if it came behind that.
                 for receipt_id in reversed(self._receipts):
                     request = reflective_memory_pb2.ReportOutcomeRequest(
                         request_id=str(uuid.uuid4()), receipt_id=receipt_id, outcome=outcome, score=score

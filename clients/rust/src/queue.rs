@@ -199,7 +199,7 @@ impl Shared {
         let mut guard = self.state();
         let state = &mut *guard;
         if state.outcome != TaskOutcome::Unspecified {
-            // The first block of a lesson counts for it: an error comes up again after what told it.
+            // The first block that told a lesson is reported first: its error has come up again if it came behind that.
             for receipt_id in state.receipts[state.reported..].iter().rev() {
                 let report = Report::of_outcome(receipt_id.clone(), state.outcome, state.score);
                 self.home.link.keep(report.size() + BESIDE_BYTES, true);

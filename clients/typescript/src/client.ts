@@ -146,7 +146,10 @@ export class Sidemirror implements AsyncDisposable {
           if (!this.away) return;
           break;
         }
-        if (performance.now() >= ends) throw new ConnectError(`the sidecar ${this.away ? "counts as away" : "does not serve"}`, Code.DeadlineExceeded);
+        if (performance.now() >= ends) {
+          const why = this.away ? "counts as away" : "does not serve";
+          throw new ConnectError(`the sidecar ${why}`, Code.DeadlineExceeded);
+        }
       } catch (error) {
         if (performance.now() >= ends) throw error;
       } finally {

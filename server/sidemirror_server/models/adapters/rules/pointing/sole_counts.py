@@ -21,12 +21,12 @@ _HOW_MANY = re.compile(
 )
 # What a sentence says of all, and not of some of them: "there are 41 orders in March", and not "two orders are late".
 _OF_ALL = re.compile(
-    r"(?:^|\b(?:there (?:are|is|were|was)|has|have|had|holds?|contains?|received|found|counted|total of)\s)\s*"
+    r"(?:^|\b(?:there (?:are|is|were|was)|has|have|had|holds?|contains?|received|found|counted)\s)\s*"
     r"(?:exactly |just |currently |now |all )?$",
     re.IGNORECASE,
 )
 _COUNTED = re.compile(
-    r"[ \u00a0]{1,3}([^\W\d_]{2,30})\b(?=\s*(?:[.!,;*]|$)| (?:in|on|at|from|here|there|altogether)\b)", re.IGNORECASE
+    r"[ \u00a0]{1,3}([^\W\d_]{2,30})\b(?=\s*(?:[.!,;*]|$)| (?:in|on|at|from|here|there)\b)", re.IGNORECASE
 )
 # What is counted together with something that an earlier turn may have brought.
 _WITH_OTHERS = re.compile(
