@@ -139,15 +139,19 @@ class Faulty:
 
 
 def told(lines: Sequence[str]) -> list[tuple[str, int]]:
-    """How often the agent was told that the sidecar is away, after each thing that the runner had done to it."""
-    asked: list[tuple[str, int]] = []
+    """How often the agent was told that the sidecar is away, after each thing that the runner had done to it. A client
+    tells it beside the agent: what comes while the sidecar is being mended was begun before."""
+    asked: list[list[Any]] = [["", 0]]
+    is_mending = False
     for line in lines:
         if line.startswith("@"):
-            asked.append((line, 0))
+            asked.append([line, 0])
+            is_mending = line == "@mend"
         elif line.startswith("told "):
-            what, times = asked.pop() if asked else ("", 0)
-            asked.append((what, times + 1))
-    return asked
+            asked[-2 if is_mending else -1][1] += 1
+        elif line.startswith("step "):
+            is_mending = False
+    return [(what, times) for what, times in asked]
 
 
 # What the times of the first rounds are called, behind the name of what is timed.
