@@ -93,6 +93,8 @@ impl fmt::Debug for Sidemirror {
 
 /// What a turn needs of its client.
 pub(crate) struct Home {
+    /// As the options or the environment name it.
+    pub address: String,
     pub link: Arc<Link>,
     pub pool: Pool,
     pub losses: Losses,
@@ -184,23 +186,25 @@ impl Sidemirror {
         // What connections do goes on there.
         let _entered = runtime.enter();
         let token_file = given(options.token_file.as_ref(), "SIDEMIRROR_TOKEN_FILE");
-        let (at, endpoint) = (address_of(&options), endpoint_of(&options, token_file.as_deref())?);
+        let (address, endpoint) = (address_of(&options), endpoint_of(&options, token_file.as_deref())?);
         let deadline = options.deadline.unwrap_or(DEADLINE);
         let carried = Arc::new(Carried::new(deadline, token_file, options.tenant_id, options.project_id));
         let on_away = options.on_away.unwrap_or_else(|| {
+            let address = address.clone();
             Arc::new(move |status| {
                 let why = cause_of(status);
-                warning!("the sidecar is away, the agent goes on without it", at, why);
+                warning!("the sidecar is away, the agent goes on without it", address, why);
             })
         });
         let on_refused = options.on_refused.unwrap_or_else(|| Arc::new(|why| warning!(why)));
         let link = Link::new(endpoint.clone(), carried.clone(), on_away, on_refused, runtime.clone());
-        Ok(Self::on(endpoint, carried, link, runtime.clone()))
+        Ok(Self::on(address, endpoint, carried, link, runtime.clone()))
     }
 
-    fn on(endpoint: Endpoint, carried: Arc<Carried>, link: Arc<Link>, runtime: Handle) -> Self {
+    fn on(address: String, endpoint: Endpoint, carried: Arc<Carried>, link: Arc<Link>, runtime: Handle) -> Self {
         let channel = endpoint.connect_lazy();
         let home = Home {
+            address,
             link,
             pool: Pool::new(endpoint),
             losses: Losses::default(),

@@ -80,7 +80,7 @@ impl Shared {
     }
 
     async fn stream_by_stream(&self) -> Result<(), Status> {
-        let (link, turn_id) = (&self.home.link, &self.id);
+        let (link, turn_id, address) = (&self.home.link, &self.id, &self.home.address);
         let (mut failures, mut tries, mut told_later) = (0, 0, false);
         loop {
             link.there().await;
@@ -107,18 +107,18 @@ impl Shared {
                     Trouble::Final => {
                         match status.code() {
                             Code::PermissionDenied => link.not_permitted(&status),
-                            _ => warning!("the sidecar has refused a turn", turn_id, status),
+                            _ => warning!("the sidecar has refused a turn", turn_id, address, status),
                         }
                         return Err(status);
                     }
                     _ if tries >= MOST_TRIES => {
-                        warning!("a turn is lost, the sidecar has failed with it", turn_id, tries, status);
+                        warning!("a turn is lost, the sidecar has failed with it", turn_id, tries, address, status);
                         return Err(status);
                     }
                     Trouble::Later(wait) => {
                         link.heard();
                         if !wait.is_zero() && !std::mem::replace(&mut told_later, true) {
-                            warning!("the sidecar refuses a turn for now", turn_id, status);
+                            warning!("the sidecar refuses a turn for now", turn_id, address, status);
                         }
                         pause = pause.max(wait);
                     }
