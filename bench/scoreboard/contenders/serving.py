@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,34 @@ def transcript(task: str, steps: list[dict[str, Any]], outcome: str) -> str:
     told = [f"{step['tool']}({step['arguments']}) -> {'ERROR ' if step['failed'] else ''}{step['result']}"
             for step in steps]  # fmt: skip
     return "\n".join([f"Task: {task}", *told, f"Outcome: {outcome}"])
+
+
+class Texts(ABC):
+    """A contender that keeps texts and finds the nearest ones. An episode is one text, with its outcome beside it."""
+
+    @abstractmethod
+    def keep(self, user: str, texts: list[str], outcome: str = "") -> list[str]:
+        """Keeps texts, and returns their ids. `outcome`: how the episode that each of them is has ended."""
+
+    @abstractmethod
+    def find(self, user: str, text: str, k: int, outcome: str = "") -> list[list[str]]:
+        """The id and the text of each of the k nearest; with an outcome, of the episodes that have ended so."""
+
+    def told(self, user: str, task: str) -> str:
+        return "\n".join(text for _, text in self.find(user, task, K))
+
+    def live(self, user: str, task: str, steps: list[dict[str, Any]], outcome: str) -> None:
+        self.keep(user, [transcript(task, steps, outcome)], outcome)
+
+    def repair(self, user: str, task: str, step: dict[str, Any]) -> str:
+        query = f"{task}\n{step['tool']}({step['arguments']}) -> ERROR {step['result']}"
+        return "\n".join(text for _, text in self.find(user, query, AT_A_FAILURE, "success"))
+
+    def settle(self, user: str) -> str:  # noqa: ARG002 - whoever is not done with its answer waits for that user
+        return ""
+
+    def advised(self, **_asked: Any) -> None:
+        raise Cannot("takes no outcomes")
 
 
 def serve(open_contender: Callable[..., Any]) -> None:

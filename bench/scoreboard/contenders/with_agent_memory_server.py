@@ -16,13 +16,13 @@ from typing import Any
 import httpx
 import redis
 from redis_search import free_port, start
-from serving import AT_A_FAILURE, Cannot, Embedding, K, serve, transcript
+from serving import Embedding, Texts, serve
 
 _PAGE, _PATIENCE_S = 100, 120.0
 _ASKS_A_MODEL = "ENABLE_TOPIC_EXTRACTION ENABLE_NER ENABLE_DISCRETE_MEMORY_EXTRACTION COMPACT_SEMANTIC_DUPLICATES"
 
 
-class AgentMemoryServer:
+class AgentMemoryServer(Texts):
     def __init__(self, folder: Path, embedding: Embedding, python: str) -> None:
         server, redis_port = start(python, folder / "redis")
         port, url = free_port(), f"redis://127.0.0.1:{redis_port}"
@@ -56,19 +56,20 @@ class AgentMemoryServer:
         except (httpx.ReadError, httpx.RemoteProtocolError):  # it closes what is idle, also while it is busy itself
             return self._http.request(method, url, **sent)
 
-    def keep(self, user: str, texts: list[str], topics: tuple[str, ...] = ()) -> list[str]:
+    def keep(self, user: str, texts: list[str], outcome: str = "") -> list[str]:
         owner = _digest(user)
         ids = [_digest(f"{user} {text}") for text in texts]
         memories = [
-            {"id": one, "text": text, "user_id": owner, "topics": topics, "memory_type": "semantic",
-             "discrete_memory_extracted": "t"} for one, text in zip(ids, texts, strict=True)
+            {"id": one, "text": text, "user_id": owner, "topics": [outcome] if outcome else [],
+             "memory_type": "semantic", "discrete_memory_extracted": "t"} for one, text in zip(ids, texts, strict=True)
         ]  # fmt: skip
         self._ask("POST", "/", json={"memories": memories, "deduplicate": False}).raise_for_status()
         self._sent.setdefault(user, set()).update(ids)
         return ids
 
-    def find(self, user: str, text: str, k: int, **asked: Any) -> list[list[str]]:
-        wanted = {"text": text, "user_id": {"eq": _digest(user)}, "limit": k, "recency_boost": False, **asked}
+    def find(self, user: str, text: str, k: int, outcome: str = "", offset: int = 0) -> list[list[str]]:
+        wanted: dict[str, Any] = {"text": text, "user_id": {"eq": _digest(user)}, "limit": k, "offset": offset}
+        wanted |= {"recency_boost": False} | ({"topics": {"any": [outcome]}} if outcome else {})
         found = self._ask("POST", "/search", json=wanted).raise_for_status().json()["memories"]
         return [[one["id"], one["text"]] for one in found]
 
@@ -94,22 +95,9 @@ class AgentMemoryServer:
         self._redis.bgrewriteaof()  # the log of commands has the deleted texts until then
         _until(lambda: not self._redis.info("persistence")["aof_rewrite_in_progress"])
 
-    def told(self, user: str, task: str) -> str:
-        return "\n".join(text for _, text in self.find(user, task, K))
-
-    def live(self, user: str, task: str, steps: list[dict[str, Any]], outcome: str) -> None:
-        self.keep(user, [transcript(task, steps, outcome)], (outcome,))
-
-    def repair(self, user: str, task: str, step: dict[str, Any]) -> str:
-        query = f"{task}\n{step['tool']}({step['arguments']}) -> ERROR {step['result']}"
-        return "\n".join(text for _, text in self.find(user, query, AT_A_FAILURE, topics={"any": ["success"]}))
-
     def settle(self, user: str) -> str:
         _until(lambda: self._sent.get(user, set()) <= set(self.kept(user)))
         return ""
-
-    def advised(self, **_asked: Any) -> None:
-        raise Cannot("takes no outcomes")
 
     def close(self) -> None:
         for process in self._processes:

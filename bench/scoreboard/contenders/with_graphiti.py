@@ -12,7 +12,6 @@ import uuid
 import warnings
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 os.environ |= {"GRAPHITI_TELEMETRY_ENABLED": "false", "OPENAI_API_KEY": "none", "EMBEDDING_DIM": "384"}
 
@@ -26,12 +25,12 @@ from graphiti_core.nodes import EntityNode
 from graphiti_core.search.search_config_recipes import EDGE_HYBRID_SEARCH_RRF
 from graphiti_core.search.search_filters import SearchFilters
 from graphiti_core.utils.maintenance.graph_data_operations import clear_data
-from serving import AT_A_FAILURE, Cannot, Embedding, K, serve, transcript
+from serving import Embedding, Texts, serve
 
 _SPACE = uuid.UUID("9c0a9c0e-0f0b-4d0c-8d57-6d5f0c8a3a11")
 
 
-class Graphiti:
+class Graphiti(Texts):
     def __init__(self, folder: Path, embedding: Embedding) -> None:
         warnings.simplefilter("ignore", DeprecationWarning)
         folder.mkdir(exist_ok=True)
@@ -46,8 +45,8 @@ class Graphiti:
         for query in ("INSTALL FTS", "LOAD FTS", *(get_fulltext_indices(self._driver.provider) if is_new else ())):
             self._run(self._driver.execute_query(query))
 
-    def keep(self, user: str, texts: list[str], kind: str = "LEARNED") -> list[str]:
-        return list(self._run(self._keep(_group(user), texts, kind)))
+    def keep(self, user: str, texts: list[str], outcome: str = "") -> list[str]:
+        return list(self._run(self._keep(_group(user), texts, outcome or "LEARNED")))
 
     async def _keep(self, group: str, texts: list[str], kind: str) -> list[str]:
         now = datetime.now(UTC)
@@ -64,11 +63,11 @@ class Graphiti:
             ).save(self._driver)  # fmt: skip
         return ids
 
-    def find(self, user: str, text: str, k: int, kinds: list[str] | None = None) -> list[list[str]]:
+    def find(self, user: str, text: str, k: int, outcome: str = "") -> list[list[str]]:
         config = EDGE_HYBRID_SEARCH_RRF.model_copy(update={"limit": k}, deep=True)
         if config.edge_config is not None:
             config.edge_config.sim_min_score = 0.0  # its 0.6 leaves out most of what this sentence model finds
-        only = SearchFilters(edge_types=kinds)
+        only = SearchFilters(edge_types=[outcome] if outcome else None)
         found = self._run(self._graph.search_(text, config=config, group_ids=[_group(user)], search_filter=only))
         return [[one.uuid, one.fact] for one in found.edges]
 
@@ -89,22 +88,6 @@ class Graphiti:
         self._run(clear_data(self._driver, [_group(user)]))
         self._users.discard(_group(user))
         self._run(self._driver.execute_query("CHECKPOINT"))
-
-    def told(self, user: str, task: str) -> str:
-        return "\n".join(text for _, text in self.find(user, task, K))
-
-    def live(self, user: str, task: str, steps: list[dict[str, Any]], outcome: str) -> None:
-        self.keep(user, [transcript(task, steps, outcome)], outcome)
-
-    def repair(self, user: str, task: str, step: dict[str, Any]) -> str:
-        query = f"{task}\n{step['tool']}({step['arguments']}) -> ERROR {step['result']}"
-        return "\n".join(text for _, text in self.find(user, query, AT_A_FAILURE, ["success"]))
-
-    def settle(self, **_asked: Any) -> str:
-        return ""
-
-    def advised(self, **_asked: Any) -> None:
-        raise Cannot("takes no outcomes")
 
     def close(self) -> None:
         self._run(self._driver.close())

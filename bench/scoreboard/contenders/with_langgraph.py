@@ -11,12 +11,12 @@ from typing import Any
 
 from langgraph.store.base import PutOp
 from langgraph.store.sqlite import SqliteStore
-from serving import AT_A_FAILURE, Cannot, Embedding, K, serve, transcript
+from serving import Embedding, Texts, serve
 
 _AT_ONCE, _MOST = 64, 100_000
 
 
-class LangGraph:
+class LangGraph(Texts):
     def __init__(self, folder: Path, embedding: Embedding) -> None:
         folder.mkdir(exist_ok=True)
         self._connection = sqlite3.connect(folder / "store.db", check_same_thread=False, isolation_level=None)
@@ -33,8 +33,10 @@ class LangGraph:
             self._store.batch(puts[at : at + _AT_ONCE])
         return keys
 
-    def find(self, user: str, text: str, k: int) -> list[list[str]]:
-        return [[one.key, one.value["text"]] for one in self._store.search((user,), query=text, limit=k)]
+    def find(self, user: str, text: str, k: int, outcome: str = "") -> list[list[str]]:
+        only = {"outcome": outcome} if outcome else None
+        found = self._store.search((user,), query=text, filter=only, limit=k)
+        return [[one.key, one.value["text"]] for one in found]
 
     def kept(self, user: str) -> list[str]:
         return [one.key for one in self._store.search((user,), limit=_MOST)]
@@ -46,23 +48,6 @@ class LangGraph:
     def forget(self, user: str) -> None:
         self._store.batch([PutOp((user,), key, None) for key in self.kept(user)])
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    def told(self, user: str, task: str) -> str:
-        return "\n".join(text for _, text in self.find(user, task, K))
-
-    def live(self, user: str, task: str, steps: list[dict[str, Any]], outcome: str) -> None:
-        self.keep(user, [transcript(task, steps, outcome)], outcome)
-
-    def repair(self, user: str, task: str, step: dict[str, Any]) -> str:
-        query = f"{task}\n{step['tool']}({step['arguments']}) -> ERROR {step['result']}"
-        found = self._store.search((user,), query=query, filter={"outcome": "success"}, limit=AT_A_FAILURE)
-        return "\n".join(one.value["text"] for one in found)
-
-    def settle(self, **_asked: Any) -> str:
-        return ""
-
-    def advised(self, **_asked: Any) -> None:
-        raise Cannot("takes no outcomes")
 
     def close(self) -> None:
         self._connection.close()

@@ -20,7 +20,7 @@ from typing import Any
 os.environ["MEM0_TELEMETRY"] = "False"
 
 import numpy as np
-from serving import AT_A_FAILURE, Cannot, Embedding, K, serve, transcript
+from serving import Embedding, Texts, serve
 
 _MEAN_TERMS, _MOST = 28, 100_000
 _STOPPED = frozenset(
@@ -45,7 +45,7 @@ class _Words:
             yield SimpleNamespace(indices=np.array(list(counted)), values=np.array(weights))
 
 
-class Mem0:
+class Mem0(Texts):
     def __init__(self, folder: Path, embedding: Embedding) -> None:
         folder.mkdir(exist_ok=True)
         os.environ["MEM0_DIR"] = str(folder)
@@ -65,8 +65,8 @@ class Mem0:
         )
         self._memory.vector_store._bm25_encoder = _Words()  # noqa: SLF001 - it has no parameter for it
 
-    def keep(self, user: str, texts: list[str], **metadata: str) -> list[str]:
-        return [self._known(user, text) or self._added(user, text, metadata) for text in texts]
+    def keep(self, user: str, texts: list[str], outcome: str = "") -> list[str]:
+        return [self._known(user, text) or self._added(user, text, _fields(outcome)) for text in texts]
 
     def _known(self, user: str, text: str) -> str | None:
         digest = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()  # as mem0 keeps it beside the text
@@ -77,8 +77,9 @@ class Mem0:
         message = {"role": "user", "content": text}
         return str(self._memory.add([message], user_id=user, metadata=metadata, infer=False)["results"][0]["id"])
 
-    def find(self, user: str, text: str, k: int, **metadata: str) -> list[list[str]]:
-        found = self._memory.search(text, top_k=k, filters={"user_id": user, **metadata}, threshold=0.0)["results"]
+    def find(self, user: str, text: str, k: int, outcome: str = "") -> list[list[str]]:
+        filters = {"user_id": user, **_fields(outcome)}
+        found = self._memory.search(text, top_k=k, filters=filters, threshold=0.0)["results"]
         return [[one["id"], one["memory"]] for one in found]
 
     def kept(self, user: str) -> list[str]:
@@ -91,24 +92,12 @@ class Mem0:
     def forget(self, user: str) -> None:
         self._memory.delete_all(user_id=user)
 
-    def told(self, user: str, task: str) -> str:
-        return "\n".join(text for _, text in self.find(user, task, K))
-
-    def live(self, user: str, task: str, steps: list[dict[str, Any]], outcome: str) -> None:
-        self.keep(user, [transcript(task, steps, outcome)], outcome=outcome)
-
-    def repair(self, user: str, task: str, step: dict[str, Any]) -> str:
-        query = f"{task}\n{step['tool']}({step['arguments']}) -> ERROR {step['result']}"
-        return "\n".join(text for _, text in self.find(user, query, AT_A_FAILURE, outcome="success"))
-
-    def settle(self, **_asked: Any) -> str:
-        return ""
-
-    def advised(self, **_asked: Any) -> None:
-        raise Cannot("takes no outcomes")
-
     def close(self) -> None:
         self._memory.close()
+
+
+def _fields(outcome: str) -> dict[str, str]:
+    return {"outcome": outcome} if outcome else {}
 
 
 if __name__ == "__main__":
