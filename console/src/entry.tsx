@@ -102,7 +102,7 @@ function NotLookedUp(props: { event: TurnEvent; told: Told }) {
   if (!givenUp && before) {
     return (
       <p class="why">
-        nothing told: of each kind of failure the first one in a turn is looked up, and at{" "}
+        no repair told: of each kind of failure the first one in a turn is looked up, and at{" "}
         <Link to={["turns", told.turnId]} query={{ at: String(before.at) }}>
           {String(before.at)}
         </Link>{" "}
@@ -121,7 +121,7 @@ function NotLookedUp(props: { event: TurnEvent; told: Told }) {
           : told.isOver
             ? "no look-up is on record: its error names nothing that is recognised, or the turn ended first, as one that is delivered after an outage does"
             : "no look-up is on record yet, or its error names nothing that is recognised";
-  return <p class="why">nothing told, and not looked up: {why}</p>;
+  return <p class="why">no repair told, and not looked up: {why}</p>;
 }
 
 /** The texts of an event, the most telling first. */
@@ -188,7 +188,7 @@ function Directive(props: { directive: TurnDirective; sequence: bigint; told: To
     case "silence":
       return (
         <>
-          <Kind>nothing told</Kind>
+          <Kind>no repair told</Kind>
           {why}
           <p class="why">
             {whyNoAdvice(kind.value)}; recognised as{" "}

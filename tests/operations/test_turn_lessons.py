@@ -29,7 +29,7 @@ async def test_a_failing_call_names_what_is_in_quarantine(tmp_path: Path, capsys
         )
         await until_recorded(served, lambda one: one.directive.HasField("silence"))
         _, lines, _ = await said(capsys, served, "turns", "why", "t")
-        (at,) = [number for number, line in enumerate(lines) if "ship_order failed: nothing told" in line]
+        (at,) = [number for number, line in enumerate(lines) if "ship_order failed: no repair told" in line]
         held = lines[at + 2]
         assert held.startswith(f"  in quarantine, for this tool or failure: {stored.reflection_id} “"), lines
         assert held.endswith(f"to release it: sidemirror memory review {stored.reflection_id} active --reason …")

@@ -112,7 +112,7 @@ async def test_a_turn_is_shown_in_the_order_of_time_with_what_was_held_back(
             "what is known was held back by a draw, one in ten, to see what happens without it "
             "(it had worked in 5 of 5 tries)"
         )
-        assert shown[held].endswith(f"  s6/s6  · nothing told: {why}; {SIGNATURE}; recovery {move.recovery_id}")
+        assert shown[held].endswith(f"  s6/s6  · no repair told: {why}; {SIGNATURE}; recovery {move.recovery_id}")
         assert any("sql failed" in line for line in shown[:held])
         _, shown, _ = await said(capsys, served, "turns", "show", "t")
         assert ["tool called" in line for line in shown[1:]] == [True, False, False]
@@ -217,7 +217,7 @@ async def test_silence_and_critiques_and_recalls_are_told(tmp_path: Path, capsys
         assert "  no calls" not in shown[0]
         assert "  1 lesson, recalled, 1 critique, 1 revise  " in shown[0]
         assert told.count("  sql failed: Table 'shop.orders' doesn't exist") == 2
-        assert "· nothing told: no repair was known for this failure; sql|not_found|missing_table" in told
+        assert "· no repair told: no repair was known for this failure; sql|not_found|missing_table" in told
         assert f"↳ memory context: strategy {stored.strategy_id} (by words; word stems count, order; score 0." in told
         assert "Count orders with SHOW TABLES first." in told
         assert "↳ asked for a critique: " in told
@@ -228,7 +228,7 @@ async def test_silence_and_critiques_and_recalls_are_told(tmp_path: Path, capsys
         assert "  The agent asked for it itself; no entry of the turn has it." in lines
         assert "    what fitted then: by words; word stems count, order; score 0." in why
         assert "at its start: no lesson, because its start did not ask for any; the agent asked later" in why
-        assert "sql failed: nothing told, because no repair was known for this failure\n" in why
+        assert "sql failed: no repair told, because no repair was known for this failure\n" in why
         assert "because no repair was known for this failure, at the first such failure of the turn" in why
         assert "  recognised by: sql|not_found|missing_table" in lines
         assert "critique: " in why

@@ -68,7 +68,7 @@ async def test_what_shadow_mode_kept_was_not_told(
         await until_recorded(served, lambda one: one.directive.HasField("advice") and one.directive.is_shadow)
         await reported(served, called("sql", "SELECT 2 FROM orders", "b"), failed(FAILURE, "b"))
         _, lines, _ = await said(capsys, served, "turns", "why", "t")
-        (second,) = [line for line in lines if "sql failed: nothing told, because " in line]
+        (second,) = [line for line in lines if "sql failed: no repair told, because " in line]
         assert "because what was found was kept for such a failure already, at " in second
         assert second.endswith("; in shadow mode nothing was told")
         _, lines, _ = await said(capsys, served, "turns", "list")
@@ -82,7 +82,7 @@ async def test_an_agent_that_shows_no_advice(tmp_path: Path, capsys: pytest.Capt
         await served.stub.StartTurn(start, timeout=60)
         await reported(served, called("sql", "SELECT 1 FROM orders", "a"), failed(FAILURE, "a"))
         _, lines, _ = await said(capsys, served, "turns", "why", "t")
-        because = "sql failed: nothing told, because the turn's start said that its agent shows no advice"
+        because = "sql failed: no repair told, because the turn's start said that its agent shows no advice"
         assert any(line.endswith(because) for line in lines), lines
 
 
@@ -116,7 +116,7 @@ def test_a_failure_without_an_answer(
     entries = recorded(called("sql", "SELECT 1 FROM orders", "a"), failed(FAILURE, "a", "f"), *more)
     record = thinking_pb.GetTurnResponse(turn=thinking_pb.Turn(state=state), entries=entries)
     told, _ = at_failures(record, None)
-    assert told.endswith(f"sql failed: nothing told, because {because}")
+    assert told.endswith(f"sql failed: no repair told, because {because}")
 
 
 def test_what_was_given_up_is_no_failed_model_and_no_reflection() -> None:

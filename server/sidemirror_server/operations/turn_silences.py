@@ -70,7 +70,7 @@ def _followed(record: pb.GetTurnResponse) -> Iterator[str]:
             verb = "kept, in shadow mode" if directive.is_shadow else "told"
             spoken[directive.advice.signature] = (one.sequence, verb)
         elif directive.HasField("silence"):
-            spoken[directive.silence.signature] = (one.sequence, "nothing told")
+            spoken[directive.silence.signature] = (one.sequence, "no repair told")
     for after in record.follow_ups:
         if after.signature in spoken:
             at, verb = spoken[after.signature]
@@ -113,7 +113,7 @@ def at_failures(
         if event.event_id in told:
             continue
         why = _why(event, before, signature, told, silences, plan) or _not_looked_up(record, event)
-        yield f"{clock_time(event.time)}  {in_short(call.name or 'tool')} failed: nothing told, because {why}"
+        yield f"{clock_time(event.time)}  {in_short(call.name or 'tool')} failed: no repair told, because {why}"
         yield f"  recognised by: {in_short(signature) or 'nothing'}"
         if newest is not None:
             yield from held_about(newest, call.name, signature, event.time.ToMicroseconds())

@@ -49,7 +49,7 @@ class Timeline:
         elif entry.directive.HasField("silence"):
             silence = entry.directive.silence
             known = f"; recovery {in_short(silence.recovery_id)}" if silence.recovery_id else ""
-            told = f"· nothing told: {why_no_advice(silence)}; {in_short(silence.signature)}{known}"
+            told = f"· no repair told: {why_no_advice(silence)}; {in_short(silence.signature)}{known}"
             style = _DIM
         elif entry.HasField("directive"):
             mark = "↳ (kept, not told)" if entry.directive.is_shadow else "↳"

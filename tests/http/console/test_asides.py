@@ -47,7 +47,7 @@ def test_they_stand_between_the_entries(tmp_path: Path, browser: Browser) -> Non
             told = " ".join(page.value("document.querySelector('.timeline').innerText").split())
             for text in (
                 "no lesson with it: its start did not ask for any; the agent asked later, and was given 1 lesson",
-                "nothing told",
+                "no repair told",
                 "no repair was known",
                 SIGNATURE,
             ):
@@ -62,7 +62,7 @@ def test_they_stand_between_the_entries(tmp_path: Path, browser: Browser) -> Non
             # What was asked about, beside what was sent.
             assert texts(page, ".drafts > div > div") == ["Order 4711 costs 17.50 EUR.", "Order 4711 costs 71.50 EUR."]
             assert texts(page, ".drafts mark") == ["17.50"]
-            assert told.index("recalled") < told.index("nothing told") < told.index("asked for a critique")
+            assert told.index("recalled") < told.index("no repair told") < told.index("asked for a critique")
             assert overflow(page) == 0
             assert violations(page) == []
         # The list of turns counts it.
@@ -149,8 +149,8 @@ def test_a_draw_is_one_in_ten_at_a_failure_alone(tmp_path: Path, browser: Browse
         start, failure, first, second, _, _ = texts(page, ".entry")
         assert "no lesson with it: what fitted was held back by a draw" in start
         assert "one in ten" not in start
-        assert "nothing told, and not looked up: of each kind of failure the first one in a turn is" in first
-        assert "nothing told, and not looked up: given up: the turn ended first" in second
+        assert "no repair told, and not looked up: of each kind of failure the first one in a turn is" in first
+        assert "no repair told, and not looked up: given up: the turn ended first" in second
         assert "it was held back by a draw, one in ten, to see what happens without it" in failure
 
 

@@ -72,9 +72,9 @@ WHYS = [
     Why(
         "Why was nothing told when the migration failed?",
         (turn("migrate"),),
-        ("nothing told", "no repair was known"),
+        ("no repair told", "no repair was known"),
         ("turns", "why", "migrate"),
-        ("nothing told, because no repair was known for this failure",),
+        ("no repair told, because no repair was known for this failure",),
     ),
     Why(
         "Why was the same lesson told twice in this turn?",
