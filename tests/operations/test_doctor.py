@@ -332,7 +332,7 @@ def test_what_has_to_be_changed_comes_first(tmp_path: Path, capsys: pytest.Captu
         "!!   clock: wrong",
         "     → set it",
         "ok   store: there",
-        "1 to change.",
+        "1 line says what to change.",
     ]
 
 

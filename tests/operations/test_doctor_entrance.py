@@ -78,7 +78,7 @@ def test_tokens_that_are_good_end_soon_or_have_ended(tmp_path: Path) -> None:
     ]
     file = write_access(tmp_path / "access.json", entries)
     first, soon, old = told(tmp_path, "access", access_file=str(file))
-    assert first == (f"{file}: 2 tokens are good, for tenant acme", "")
+    assert first == (f"{file}: 2 of 3 tokens are good, for tenant acme", "")
     assert soon == ("token soon expires at 2027-01-20 00:00 UTC", "add its successor and give it out; then remove it")
     assert old[0] == "token old has expired at 2026-01-01 00:00 UTC"
     assert old[1].startswith("add its successor and give it out; then remove it: ")

@@ -139,12 +139,30 @@ def test_the_rest_is_counted_by_token_too(caplog: pytest.LogCaptureFixture) -> N
     async def tell() -> None:
         told = Refusals(SystemClock())
         for number in range(90):
-            told.tell("ipv4:127.0.0.1:50080", token="loud" if number % 3 else "")
+            told.tell("ipv4:127.0.0.1:50080", token="loud" if number % 3 else "", reason=f"limit {number}")
         told.close()
 
     asyncio.run(tell())
     (more,) = lines(caplog, "more_calls_refused")
     assert (more["peers"], more["tokens"]) == ({"ipv4:127.0.0.1": 50}, {"loud": 40})
+
+
+def test_equal_refusals_have_one_line_and_hide_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    """Seen to fail with a line for each up to twenty, behind which another limit of the same token had none."""
+
+    async def tell() -> None:
+        told = Refusals(SystemClock())
+        for port in range(50):
+            told.tell(f"ipv4:127.0.0.1:{port}", token="loud", limit="agent_calls")
+        told.tell("ipv4:127.0.0.1:1", token="loud", limit="agent_streams")
+        told.close()
+        told.tell("ipv4:127.0.0.1:1", token="loud", limit="agent_calls")
+        told.close()
+
+    asyncio.run(tell())
+    assert [line["limit"] for line in lines(caplog, "call_refused")] == ["agent_calls", "agent_streams", "agent_calls"]
+    (more,) = lines(caplog, "more_calls_refused")
+    assert more["tokens"] == {"loud": 49}
 
 
 def test_a_call_that_fails_again_and_again_leaves_few_lines(caplog: pytest.LogCaptureFixture) -> None:

@@ -314,7 +314,8 @@ def _room(folder: Path, free_bytes: int) -> Finding:
     if free_bytes >= _LITTLE_ROOM_BYTES:
         return Finding("store", ok=True, found=free)
     wanted = f"{_LITTLE_ROOM_BYTES // _MIB} MiB are wanted"
-    return Finding("store", ok=False, found=f"{free}, {wanted}", advice="make room, or choose another data_dir")
+    advice = "make room, or stop the sidecar, move the folder, and name its new place as data_dir"
+    return Finding("store", ok=False, found=f"{free}, {wanted}", advice=advice)
 
 
 def _store_advice(problem: str) -> str:

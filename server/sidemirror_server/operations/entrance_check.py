@@ -2,7 +2,7 @@
 
 import datetime
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sidemirror_server.entrance import check_listeners, check_tls, serves_of, tls_files
@@ -72,7 +72,7 @@ def _tokens(settings: Settings, clock: Clock) -> Iterator[Finding]:
     good = [token for token in tokens if token.expires_us is None or token.expires_us > now_us]
     yield _found(
         "access",
-        f"{settings.access_file}: {len(good)} tokens are good, {_tenants(good)}",
+        f"{settings.access_file}: {_how_many(good, tokens)} good, {_tenants(good)}",
         "" if good else "add a token: nobody can call",
     )
     for token in tokens:
@@ -83,6 +83,13 @@ def _tokens(settings: Settings, clock: Clock) -> Iterator[Finding]:
             if has_expired:
                 advice += f": while it is there, the log names it. By this machine's clock it is {minute(now_us)}"
             yield _found("access", f"token {token.name} {told} {minute(token.expires_us)}", advice)
+
+
+def _how_many(good: list[Token], tokens: Sequence[Token]) -> str:
+    verb = "is" if len(good) == 1 else "are"
+    if len(good) < len(tokens):
+        return f"{len(good)} of {len(tokens)} tokens {verb}"
+    return f"{len(good)} {'token' if len(good) == 1 else 'tokens'} {verb}"
 
 
 def _tenants(tokens: list[Token]) -> str:

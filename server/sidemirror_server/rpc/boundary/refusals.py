@@ -1,5 +1,5 @@
-"""Logs refused and failed calls: a line for each, and only their number when there are many. Who has no good token has
-one line when its calls begin, and one when they have ended.
+"""Logs refused and failed calls: a line for each that says something new, and only their number when there are many. Who
+has no good token has one line when its calls begin, and one when they have ended.
 
 An attacker must not fill the disk with log lines, nor hide the lines of others by flooding the log.
 """
@@ -35,6 +35,8 @@ class Refusals:
         # Who has no good token.
         self.strangers = Strangers(clock)
         self._of_one: Counter[tuple[str, str]] = Counter()
+        # The lines of this period, each with its host, its token and its facts.
+        self._told: set[tuple[str, ...]] = set()
         # By host and token.
         self._left_out: Counter[tuple[str, str]] = Counter()
         self._failures: Counter[str] = Counter()
@@ -44,8 +46,10 @@ class Refusals:
 
     def tell(self, peer: str, *, token: str = "", **facts: str) -> None:
         """Logs that a call of `peer` (gRPC's name of it) was refused. `token`: the name of the presented token, if it
-        is known; `facts` are added to the line."""
-        if self._has_room(host_of(peer), token):
+        is known; `facts` are added to the line. Of equal lines the period has one."""
+        line = (host_of(peer), token, *facts.values())
+        if self._has_room(host_of(peer), token, is_new=line not in self._told):
+            self._told.add(line)
             _log.warning("call_refused", extra={"peer": peer, "token": token, **facts})
 
     def tell_stranger(self, peer: str, one: Stranger, method: str) -> None:
@@ -54,14 +58,14 @@ class Refusals:
             self.strangers.add(one)
             _log.warning("call_refused", extra={**_facts_of(one), "peer": peer, "method": method})
 
-    def _has_room(self, host: str, token: str) -> bool:
+    def _has_room(self, host: str, token: str, *, is_new: bool = True) -> bool:
         """Whether a line is written; if not, it is counted."""
         self._begin()
         key = (host, token)
         if key not in self._of_one and len(self._of_one) >= _COUNTED:
             key = (_OTHERS, "")
-        self._of_one[key] += 1
-        if self._of_one[key] > LINES_OF_ONE or self._lines >= LINES:
+        self._of_one[key] += is_new
+        if not is_new or self._of_one[key] > LINES_OF_ONE or self._lines >= LINES:
             self._left_out[key] += 1
             return False
         self._lines += 1
@@ -113,6 +117,7 @@ class Refusals:
                 "more_calls_failed", extra={"count": sum(methods.values()), "seconds": seconds, "methods": methods}
             )
         self._of_one.clear()
+        self._told.clear()
         self._left_out.clear()
         self._failures.clear()
         self._lines = 0
