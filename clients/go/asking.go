@@ -167,7 +167,7 @@ type refusal struct {
 }
 
 // ask makes a call that is given up when the sidecar goes, and tried again when HTTP/2 refuses it. Nothing of the sidecar's
-// makes an agent fail; what the sidecar refuses is logged, once for each kind.
+// makes an agent fail; what the sidecar refuses, or does not answer in time, is logged, once for each kind.
 func (t *Turn) ask(ctx context.Context, method string, call func(context.Context) error) {
 	here, outages := t.link.now()
 	if here.Err() != nil || ctx.Err() != nil {
@@ -192,9 +192,16 @@ func (t *Turn) ask(ctx context.Context, method string, call func(context.Context
 	case isNotLetIn(err), isGone(err):
 		t.link.failed(err, outages)
 	case isFinal(err):
-		if _, told := t.client.refusals.LoadOrStore(refusal{method, status.Code(err)}, true); !told {
-			slog.Warn("the sidecar has refused what a turn asks for", "method", method, "turn_id", t.ID, "why", err)
-		}
+		t.declined(method, "the sidecar has refused what a turn asks for", err)
+	case isSlow(err):
+		t.declined(method, "the sidecar has not answered in time what a turn asks for", err)
+	}
+}
+
+// declined tells that the agent gets nothing for a question, once for each method and status of a client.
+func (t *Turn) declined(method, said string, why error) {
+	if _, told := t.client.refusals.LoadOrStore(refusal{method, status.Code(why)}, true); !told {
+		slog.Warn(said, "method", method, "turn_id", t.ID, "address", t.link.o.address, "why", why)
 	}
 }
 

@@ -23,6 +23,8 @@ RETRY_AFTER_S = 1.0
 HEALTHY_S = 4.0
 # "busy" waits no longer for it: the check of a client beside a busy machine may be on its way.
 ASKED_S = 1.5
+# Lessons come so late.
+RECALLED_S = 0.5
 # So late "busy" ends: by then the client has given the check up.
 ENDS_S = 1.5
 
@@ -74,6 +76,8 @@ class Troubled(grpc.GenericRpcHandler):
             verdict = common_pb2.CritiqueResult(critique_id="verdict", status=common_pb2.RESULT_STATUS_OK)
             said = critique_pb2.CritiqueResponse(critique=verdict).SerializeToString()
             return grpc.unary_unary_rpc_method_handler(lambda _request, _context: said)
+        if details.method.endswith("/BuildMemoryContext"):
+            return grpc.unary_unary_rpc_method_handler(_recalled)
         if details.method.endswith("/ReportOutcome"):
             return grpc.unary_unary_rpc_method_handler(self._report_outcome)
         if details.method.endswith("/RunTurn"):
@@ -150,6 +154,11 @@ class Troubled(grpc.GenericRpcHandler):
                 if kind == "slowly":
                     context.abort_with_status(call_status_of(RuntimeError()))
             request = next(requests)
+
+
+def _recalled(_request: bytes, _context: grpc.ServicerContext) -> bytes:
+    time.sleep(RECALLED_S)
+    return reflective_memory_pb2.BuildMemoryContextResponse().SerializeToString()
 
 
 def _said(directive: pb.TurnDirective) -> pb.RunTurnResponse:

@@ -172,13 +172,16 @@ class Link:
         _log.warning("Sidemirror at %s: %s: %s", self._address, what, reason_of(error))
 
     def declined(self, call: str, error: Exception) -> None:
-        """A call has failed, for which the agent gets nothing: a refusal is told once for each call and status. Never
-        raises."""
-        if not isinstance(error, grpc.aio.AioRpcError) or error.code() not in FINAL:
+        """A call has failed, for which the agent gets nothing: a refusal, and that no answer came in time, is told once
+        for each call and status. Never raises."""
+        if not isinstance(error, grpc.aio.AioRpcError):
+            return
+        is_late = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+        if not is_late and error.code() not in FINAL:
             return
         if (kind := (call, error.code())) not in self._refusals:
             self._refusals.add(kind)
-            self.say(f"{call} is refused, and the agent gets nothing for it", error)
+            self.say(f"{call} {'has no answer in time' if is_late else 'is refused'}, the agent gets nothing for it", error)
 
     async def there(self) -> None:
         """Returns once the sidecar answers."""

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use prost::Message;
 use tokio::time::timeout;
-use tonic::Status;
+use tonic::{Code, Status};
 
 use crate::client::{Home, Open};
 use crate::delivery::Trouble;
@@ -309,8 +309,8 @@ impl Turn {
         &self.shared().home
     }
 
-    /// The answer to a call, or None: nothing of the sidecar's makes an agent fail. What it refuses is told, once for each
-    /// kind.
+    /// The answer to a call, or None: nothing of the sidecar's makes an agent fail. What it refuses, or does not answer in
+    /// time, is told, once for each kind.
     async fn ask<T>(&self, method: &'static str, call: impl Future<Output = Result<T, Status>>) -> Option<T> {
         let link = &self.home().link;
         if !link.is_there() {
@@ -329,9 +329,16 @@ impl Turn {
             }
             Err(status) => {
                 link.failed(&status, outages);
-                if Trouble::of(&status) == Trouble::Final && link.is_new(method, status.code()) {
-                    let turn_id = self.id();
-                    warning!("the sidecar has refused what a turn asks for", method, turn_id, status);
+                let said = match Trouble::of(&status) {
+                    Trouble::Final => "the sidecar has refused what a turn asks for",
+                    _ if status.code() == Code::DeadlineExceeded => {
+                        "the sidecar has not answered in time what a turn asks for"
+                    }
+                    _ => return None,
+                };
+                if link.is_new(method, status.code()) {
+                    let (turn_id, address) = (self.id(), &self.home().address);
+                    warning!(said, method, turn_id, address, status);
                 }
                 None
             }

@@ -130,12 +130,13 @@ export class Link {
     this.tell("onRefused", () => this.told.refused(new Error(`${what} (the token is that of SIDEMIRROR_TOKEN_FILE)`)));
   }
 
-  /** The sidecar refuses what an agent asks for. It is told once of each call and code. */
+  /** The sidecar refuses what an agent asks for, or has not answered in time. It is told once of each call and code. */
   declined(what: string, error: ConnectError): void {
     const kind = `${what} ${error.code}`;
     if (this.toldDeclined.has(kind)) return;
     this.toldDeclined.add(kind);
-    process.emitWarning(`the sidecar has refused ${what}: ${error.message}`, "SidemirrorWarning");
+    const said = error.code === Code.DeadlineExceeded ? `has not answered ${what} in time` : `has refused ${what}`;
+    process.emitWarning(`the sidecar ${said}: ${error.message}`, "SidemirrorWarning");
   }
 
   /** A call that was begun after so many outages has failed: with what the sidecar says, or because it is gone. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { Client, ConnectError } from "@connectrpc/connect";
+import { Code, type Client, type ConnectError } from "@connectrpc/connect";
 import { ResultStatus, TaskOutcome, type ContextBlock, type CritiqueResult } from "@sidemirror/api/v1/common";
 import { CritiqueRequestSchema, type CritiqueService } from "@sidemirror/api/v1/critique";
 import { GoalState, type ReportGoalRequestSchema } from "@sidemirror/api/v1/goal_reflection";
@@ -340,7 +340,7 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
 
   /**
    * The answer to a call, or undefined: nothing of the sidecar's makes an agent fail. One that HTTP/2 refuses is tried again
-   * for as long as it may take; of one that the sidecar refuses a warning tells.
+   * for as long as it may take; of one that the sidecar refuses, or does not answer in time, a warning tells.
    */
   private async ask<T>(
     what: string,
@@ -358,7 +358,7 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
       } catch (thrown) {
         const error = corrected(thrown);
         link.failed(error, outages);
-        if (isFinal(error)) link.declined(what, error);
+        if (isFinal(error) || error.code === Code.DeadlineExceeded) link.declined(what, error);
         if (!isRefusedStream(error)) return undefined;
         await pause(Math.min(ends - performance.now(), FIRST_PAUSE_MS * (0.8 + 0.4 * Math.random())));
       }

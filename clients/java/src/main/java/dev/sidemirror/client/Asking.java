@@ -1,6 +1,7 @@
 package dev.sidemirror.client;
 
 import dev.sidemirror.client.Connections.Connection;
+import io.grpc.Status;
 import java.lang.System.Logger.Level;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
@@ -38,7 +39,7 @@ final class Asking {
 
   /**
    * The answer to a call; empty at once while the sidecar is away, and without one in time. Never throws: of a call that the
-   * sidecar refuses a warning tells, which calls it {@code what}.
+   * sidecar refuses, or does not answer in time, a warning tells, which calls it {@code what}.
    */
   <Q, A> Optional<A> ask(String what, Begin<Q, A> begin, long timeoutNs) {
     long end = System.nanoTime() + timeoutNs;
@@ -104,6 +105,7 @@ final class Asking {
       link.declined(what, failed.getCause());
     } catch (TimeoutException late) {
       asked.giveUp();
+      link.declined(what, Status.DEADLINE_EXCEEDED.asRuntimeException());
     } catch (InterruptedException interrupted) {
       asked.giveUp();
       Thread.currentThread().interrupt();

@@ -161,11 +161,12 @@ final class Link {
     return asking;
   }
 
-  /** A call of an agent's has failed. Where the sidecar refuses it, that is told once of each call and code. */
+  /** A call of an agent's has failed. That it is refused, or not answered in time, is told once of each call and code. */
   void declined(String what, Throwable why) {
-    boolean refuses = Trouble.of(why).kind() == Trouble.Kind.FINAL;
-    if (refuses && toldDeclined.add(what + " " + Status.fromThrowable(why).getCode())) {
-      say("the sidecar has refused " + what, why);
+    Status.Code code = Status.fromThrowable(why).getCode();
+    boolean late = code == Status.Code.DEADLINE_EXCEEDED;
+    if ((late || Trouble.of(why).kind() == Trouble.Kind.FINAL) && toldDeclined.add(what + " " + code)) {
+      say("the sidecar has " + (late ? "not answered " + what + " in time" : "refused " + what), why);
     }
   }
 
