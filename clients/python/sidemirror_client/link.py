@@ -181,7 +181,8 @@ class Link:
             return
         if (kind := (call, error.code())) not in self._refusals:
             self._refusals.add(kind)
-            self.say(f"{call} {'has no answer in time' if is_late else 'is refused'}, the agent gets nothing for it", error)
+            why = "has no answer in time" if is_late else "is refused"
+            self.say(f"{call} {why}, the agent gets nothing for it", error)
 
     async def there(self) -> None:
         """Returns once the sidecar answers."""

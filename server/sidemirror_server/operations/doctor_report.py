@@ -23,7 +23,8 @@ def show(examination: Examination, *, all_settings: bool = False) -> None:
     wrong = sum(not finding.ok for finding in examination.findings)
     not_asked = "; ".join(dict.fromkeys(one.not_asked for one in examination.findings if one.not_asked))
     nothing = "Nothing to change in what was asked." if not_asked else "Nothing to change."
-    console.print(f"{wrong} {'line says' if wrong == 1 else 'lines say'} what to change." if wrong else nothing, markup=False)
+    say = "line says" if wrong == 1 else "lines say"
+    console.print(f"{wrong} {say} what to change." if wrong else nothing, markup=False)
     if not_asked:
         console.print(f"Not asked: {not_asked}.", markup=False, soft_wrap=True)
     shown = [one for one in examination.settings if all_settings or one.source != "default"]

@@ -1,5 +1,5 @@
-"""Logs refused and failed calls: a line for each that says something new, and only their number when there are many. Who
-has no good token has one line when its calls begin, and one when they have ended.
+"""Logs refused and failed calls: a line for each that says something new, and only their number when there are many.
+Who has no good token has one line when its calls begin, and one when they have ended.
 
 An attacker must not fill the disk with log lines, nor hide the lines of others by flooding the log.
 """
