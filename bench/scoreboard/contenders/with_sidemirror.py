@@ -15,6 +15,7 @@ from typing import Any
 
 import grpc
 from serving import Embedding, K, serve
+from settling import PATIENCE_S, settled
 
 from bench.processes import free_port
 from sidemirror.v1 import common_pb2, sidecar_pb2, sidecar_pb2_grpc, thinking_pb2_grpc
@@ -22,7 +23,7 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1 import reflective_memory_pb2_grpc as pb_grpc
 from sidemirror.v1 import thinking_pb2 as turn_pb
 
-_AT_ONCE, _CALM, _FEWEST_WEIGHED, _PATIENCE_S, _SUBJECT = 16, 10, 20, 900.0, "person"
+_AT_ONCE, _SUBJECT = 16, "person"
 
 
 class Sidemirror:
@@ -37,7 +38,7 @@ class Sidemirror:
         self._memory: Any = pb_grpc.ReflectiveMemoryServiceStub(channel)
         self._turns: Any = thinking_pb2_grpc.ThinkingServiceStub(channel)
         self._sidecar: Any = sidecar_pb2_grpc.SidecarServiceStub(channel)
-        self._sidecar.GetServerInfo(sidecar_pb2.GetServerInfoRequest(), timeout=_PATIENCE_S, wait_for_ready=True)
+        self._sidecar.GetServerInfo(sidecar_pb2.GetServerInfoRequest(), timeout=PATIENCE_S, wait_for_ready=True)
 
     def keep(self, user: str, texts: list[str]) -> list[str]:
         def one(text: str, request_id: str) -> str:
@@ -45,21 +46,21 @@ class Sidemirror:
             asked = pb.StoreReflectionRequest(
                 tenant_id=user, request_id=request_id, result=result, subject_ids=[_SUBJECT]
             )
-            return str(self._memory.StoreReflection(asked, timeout=_PATIENCE_S).reflection_id)
+            return str(self._memory.StoreReflection(asked, timeout=PATIENCE_S).reflection_id)
 
         with ThreadPoolExecutor(min(_AT_ONCE, len(texts))) as callers:
             return list(callers.map(one, texts, self._ids))
 
     def find(self, user: str, text: str, k: int) -> list[list[str]]:
         asked = pb.QueryReflectionsRequest(tenant_id=user, query_text=text, k=k, min_importance=0.0)
-        hits = self._memory.QueryReflections(asked, timeout=_PATIENCE_S).hits
+        hits = self._memory.QueryReflections(asked, timeout=PATIENCE_S).hits
         return [[hit.memory.id, hit.memory.content] for hit in hits]
 
     def kept(self, user: str) -> list[str]:
         found, token = list[str](), ""
         while True:
             asked = pb.ListReflectionsRequest(tenant_id=user, page_size=1000, page_token=token)
-            page = self._memory.ListReflections(asked, timeout=_PATIENCE_S)
+            page = self._memory.ListReflections(asked, timeout=PATIENCE_S)
             found += [memory.id for memory in page.memories]
             if not (token := page.next_page_token):
                 return found
@@ -67,14 +68,14 @@ class Sidemirror:
     def read(self, user: str, memory: str) -> str | None:
         try:
             asked = pb.GetReflectionRequest(tenant_id=user, reflection_id=memory)
-            return str(self._memory.GetReflection(asked, timeout=_PATIENCE_S).memory.content)
+            return str(self._memory.GetReflection(asked, timeout=PATIENCE_S).memory.content)
         except grpc.RpcError as error:
             if error.code() is grpc.StatusCode.NOT_FOUND:  # type: ignore[attr-defined]  # it is a Call too
                 return None
             raise
 
     def forget(self, user: str) -> None:
-        self._sidecar.Erase(sidecar_pb2.EraseRequest(tenant_id=user, subject_id=_SUBJECT), timeout=_PATIENCE_S)
+        self._sidecar.Erase(sidecar_pb2.EraseRequest(tenant_id=user, subject_id=_SUBJECT), timeout=PATIENCE_S)
 
     def told(self, user: str, task: str) -> str:
         return self._block(user, task, 0.0)[0]
@@ -83,19 +84,19 @@ class Sidemirror:
         asked = pb.BuildMemoryContextRequest(
             tenant_id=user, request_id=next(self._ids), task=task, max_items=K, holdout_fraction=held_back
         )
-        block = self._memory.BuildMemoryContext(asked, timeout=_PATIENCE_S).block
+        block = self._memory.BuildMemoryContext(asked, timeout=PATIENCE_S).block
         return block.text, block.receipt_id
 
     def live(self, user: str, task: str, steps: list[dict[str, Any]], outcome: str) -> None:
         started = turn_pb.StartTurnRequest(tenant_id=user, turn_id=next(self._ids), task=task)
-        turn = self._turns.StartTurn(started, timeout=_PATIENCE_S).plan.turn_id
+        turn = self._turns.StartTurn(started, timeout=PATIENCE_S).plan.turn_id
         events = [event for at, step in enumerate(steps) for event in _events(str(at), step)]
         self._turns.ReportEvents(
-            turn_pb.ReportEventsRequest(tenant_id=user, turn_id=turn, events=events), timeout=_PATIENCE_S
+            turn_pb.ReportEventsRequest(tenant_id=user, turn_id=turn, events=events), timeout=PATIENCE_S
         )
         ended = common_pb2.TaskOutcome.Value(f"TASK_OUTCOME_{outcome.upper()}")
         finished = turn_pb.FinishTurnRequest(tenant_id=user, turn_id=turn, outcome=ended)
-        self._turns.FinishTurn(finished, timeout=_PATIENCE_S)
+        self._turns.FinishTurn(finished, timeout=PATIENCE_S)
 
     def repair(self, user: str, step: dict[str, Any], **_asked: Any) -> str:
         asked = pb.FindRecoveriesRequest(
@@ -105,33 +106,10 @@ class Sidemirror:
             arguments=step["arguments"],
             error_text=step["result"],
         )
-        return str(self._memory.FindRecoveries(asked, timeout=_PATIENCE_S).block.text)
+        return str(self._memory.FindRecoveries(asked, timeout=PATIENCE_S).block.text)
 
     def settle(self, user: str) -> str:
-        """Waits until what goes on behind the caller's back is done, and says how a question is searched."""
-        until, calm, learned = time.monotonic() + _PATIENCE_S, 0, -1
-        while calm < _CALM and time.monotonic() < until:
-            info = self._sidecar.GetServerInfo(sidecar_pb2.GetServerInfoRequest(tenant_id=user), timeout=_PATIENCE_S)
-            asked = pb.ListRecoveriesRequest(tenant_id=user, page_size=1000)
-            signatures = self._memory.ListRecoveries(asked, timeout=_PATIENCE_S).signatures
-            before, learned = learned, sum(one.observation_count for one in signatures)
-            is_busy = info.backlog or self._is_embedding(user, info)
-            calm = 0 if is_busy or learned != before else calm + 1
-            time.sleep(0.1)
-        return "words and vectors" if self._is_hybrid(user) else "words"
-
-    def _is_embedding(self, user: str, info: sidecar_pb2.GetServerInfoResponse) -> bool:
-        """Whether memories wait for vectors, or for the weight that vectors have among them."""
-        asked = pb.ListReflectionsRequest(tenant_id=user, state=pb.MEMORY_STATE_ACTIVE, page_size=_FEWEST_WEIGHED)
-        active = self._memory.ListReflections(asked, timeout=_PATIENCE_S).memories
-        if not info.HasField("memory_embedding") or len(active) < _FEWEST_WEIGHED:
-            return False
-        weighed = info.memory_embedding
-        return weighed.memories == 0 or (weighed.weight > 0 and not self._is_hybrid(user))
-
-    def _is_hybrid(self, user: str) -> bool:
-        asked = pb.QueryReflectionsRequest(tenant_id=user, query_text="anything", k=1)
-        return bool(self._memory.QueryReflections(asked, timeout=_PATIENCE_S).search_mode == pb.SEARCH_MODE_HYBRID)
+        return settled(self._sidecar, self._memory, user)
 
     def advised(self, user: str, task: str) -> list[str]:
         """A task's block with a holdout of a half, and its receipt."""
@@ -140,7 +118,7 @@ class Sidemirror:
     def report(self, user: str, receipt: str, *, succeeded: bool) -> None:
         outcome = common_pb2.TASK_OUTCOME_SUCCESS if succeeded else common_pb2.TASK_OUTCOME_FAILURE
         asked = pb.ReportOutcomeRequest(tenant_id=user, receipt_id=receipt, outcome=outcome)
-        self._memory.ReportOutcome(asked, timeout=_PATIENCE_S)
+        self._memory.ReportOutcome(asked, timeout=PATIENCE_S)
 
     def close(self) -> None:
         self._server.terminate()
