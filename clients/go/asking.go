@@ -95,7 +95,7 @@ func (t *Turn) Recall(ctx context.Context, options ...RecallOption) *pb.ContextB
 	request.MaxItems = min(max(request.MaxItems, 0), mostLessons)
 	fit(request.ProtoReflect())
 	var block *pb.ContextBlock
-	t.ask(ctx, "Recall", func(ctx context.Context) error {
+	t.ask(ctx, "Recall", time.Now(), func(ctx context.Context) error {
 		answer, err := t.client.Memory.BuildMemoryContext(ctx, request)
 		block = answer.GetBlock()
 		return err
@@ -115,11 +115,12 @@ func (t *Turn) Recall(ctx context.Context, options ...RecallOption) *pb.ContextB
 func (t *Turn) Critique(ctx context.Context, response, userMessage string) *pb.CritiqueResult {
 	ctx, cancel := bounded(ctx, critiqueLimit)
 	defer cancel()
+	began := time.Now()
 	t.wait(ctx, t.hasAll)
 	request := &pb.CritiqueRequest{TurnId: t.ID, Response: response, UserMessage: userMessage}
 	fit(request.ProtoReflect())
 	var verdict *pb.CritiqueResult
-	t.ask(ctx, "Critique", func(ctx context.Context) error {
+	t.ask(ctx, "Critique", began, func(ctx context.Context) error {
 		answer, err := t.client.Critique.Critique(ctx, request)
 		verdict = answer.GetCritique()
 		return err
@@ -160,6 +161,9 @@ func (t *Turn) Revised(
 	return revised, nil
 }
 
+// busyPause: so long a warning that the sidecar is too busy for a method is not repeated.
+const busyPause = time.Minute
+
 // refusal is a kind of it: the method whose question was refused, and how.
 type refusal struct {
 	method string
@@ -167,10 +171,14 @@ type refusal struct {
 }
 
 // ask makes a call that is given up when the sidecar goes, and tried again when HTTP/2 refuses it. Nothing of the sidecar's
-// makes an agent fail; what the sidecar refuses, or does not answer in time, is logged, once for each kind.
-func (t *Turn) ask(ctx context.Context, method string, call func(context.Context) error) {
+// makes an agent fail; what it refuses, or is too busy for, is logged. The agent has asked when it began.
+func (t *Turn) ask(ctx context.Context, method string, began time.Time, call func(context.Context) error) {
 	here, outages := t.link.now()
-	if here.Err() != nil || ctx.Err() != nil {
+	if here.Err() != nil {
+		return
+	}
+	if ctx.Err() != nil {
+		t.declined(method, began, status.FromContextError(ctx.Err()).Err())
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -185,23 +193,31 @@ func (t *Turn) ask(ctx context.Context, method string, call func(context.Context
 		case <-time.After(spread(firstPause)):
 			err = call(ctx)
 		case <-ctx.Done():
-			return
+			err = status.FromContextError(ctx.Err()).Err()
 		}
 	}
 	switch {
+	case err == nil:
 	case isNotLetIn(err), isGone(err):
 		t.link.failed(err, outages)
-	case isFinal(err):
-		t.declined(method, "the sidecar has refused what a turn asks for", err)
-	case isSlow(err):
-		t.declined(method, "the sidecar has not answered in time what a turn asks for", err)
+	default:
+		t.declined(method, began, err)
 	}
 }
 
-// declined tells that the agent gets nothing for a question, once for each method and status of a client.
-func (t *Turn) declined(method, said string, why error) {
-	if _, told := t.client.refusals.LoadOrStore(refusal{method, status.Code(why)}, true); !told {
-		slog.Warn(said, "method", method, "turn_id", t.ID, "address", t.link.o.address, "why", why)
+// declined tells that a question comes to nothing: that it is refused, once for each method and status, and that the sidecar
+// is too busy for it, once a minute for each method. A sidecar of which nothing was heard since may be away, which is told
+// otherwise.
+func (t *Turn) declined(method string, began time.Time, why error) {
+	isBusy := isSlow(why) && t.link.silence.heardSince(began) || status.Code(why) == codes.ResourceExhausted
+	about := []any{"method", method, "turn_id", t.ID, "address", t.link.o.address, "waited", time.Since(began), "why", why}
+	switch {
+	case isFinal(why):
+		if _, told := t.client.refusals.LoadOrStore(refusal{method, status.Code(why)}, true); !told {
+			slog.Warn("the sidecar has refused what a turn asks for", about...)
+		}
+	case isBusy && t.client.isNewlyBusy(method):
+		slog.Warn("the sidecar is too busy for what a turn asks for", about...)
 	}
 }
 

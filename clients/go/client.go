@@ -36,6 +36,7 @@ type Client struct {
 	link       *link
 	losses     losses
 	refusals   sync.Map // by refusal: those that the log has
+	busy       sync.Map // by method: when the log had last that the sidecar is too busy for it
 	closing    sync.Mutex
 	mu         sync.Mutex
 	turns      map[*Turn]struct{}
@@ -243,4 +244,14 @@ func bounded(ctx context.Context, limit time.Duration) (context.Context, context
 		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, limit)
+}
+
+// isNewlyBusy: the log has not had for a while that the sidecar is too busy for this method.
+func (c *Client) isNewlyBusy(method string) bool {
+	now := time.Now()
+	if told, had := c.busy.Load(method); had && now.Sub(told.(time.Time)) < busyPause {
+		return false
+	}
+	c.busy.Store(method, now)
+	return true
 }

@@ -287,7 +287,7 @@ async def test_a_refused_call_is_told_once(sidecar: Sidecar, caplog: pytest.LogC
         for _ in range(2):
             assert await turn.recall(tools=["t" * 300]) is None
     (told,) = caplog.messages
-    assert "BuildMemoryContext is refused" in told
+    assert "recall is refused" in told
     assert "tools" in told
 
 

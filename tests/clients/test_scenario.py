@@ -68,11 +68,11 @@ def test_turns_that_the_sidecar_fails_with(language: Language, tmp_path: Path) -
     """One that always fails is lost after ten streams, with or without details; one that goes on between is not. What
     there is no room for waits as long as it was told to. A sidecar that answers a turn before the question whether it
     is there is busy. Of one whose stream breaks behind the summary nothing is asked for again, and what it was told
-    first is reported on first. None of this is the sidecar's absence. That lessons did not come in time is told once.
+    first is reported on first. None of this is the sidecar's absence. That it is too busy for lessons is told once.
 
     Seen to fail for each client when what it hears while it asks does not count, and when a stream that breaks behind
     the summary counts as any other; for Python, when a turn is lost after twelve, and when a refusal for now counts as
-    absence; for Rust, when lateness is not told."""
+    absence; for Rust, when that it is too busy is not told."""
     command = ready(language)
     troubled = Troubled(tmp_path)
     try:
@@ -86,7 +86,7 @@ def test_turns_that_the_sidecar_fails_with(language: Language, tmp_path: Path) -
     assert min(later - end for end, later in zip(ended, came, strict=False)) > 0.99 * RETRY_AFTER_S
     for kind, count in (("later", 3), ("slowly", 22)):
         assert len(troubled.durable[kind]) == len(set(troubled.durable[kind])) == count
-    assert ran.errors.count("in time") == 1
+    assert ran.errors.count("too busy for") == 1
     bare = ran.lines.index("step a turn that something between always fails with")
     assert [line for line in ran.lines[:bare] if line.startswith("told ")] == []
 

@@ -23,8 +23,8 @@ RETRY_AFTER_S = 1.0
 HEALTHY_S = 4.0
 # "busy" waits no longer for it: the check of a client beside a busy machine may be on its way.
 ASKED_S = 1.5
-# Lessons come so late.
-RECALLED_S = 0.5
+# Lessons come so late: by then a client has asked whether the sidecar is there.
+RECALLED_S = 2.5
 # So late "busy" ends: by then the client has given the check up.
 ENDS_S = 1.5
 

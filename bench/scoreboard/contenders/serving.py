@@ -52,7 +52,7 @@ class Texts(ABC):
 
     @abstractmethod
     def keep(self, user: str, texts: list[str], outcome: str = "") -> list[str]:
-        """Keeps texts, and returns their ids. `outcome`: how the episode that each of them is has ended."""
+        """Keeps texts, and returns their ids. `outcome`: how the episode ended, where each text is one."""
 
     @abstractmethod
     def find(self, user: str, text: str, k: int, outcome: str = "") -> list[list[str]]:

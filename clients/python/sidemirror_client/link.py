@@ -26,6 +26,8 @@ _ASKED_S = 1.0
 # How often that is looked at, and by how much a look may come late: a client that was held up heard nothing.
 _LOOK_S = 0.25
 _LATE_S = 0.5
+# So long it is not told again that the sidecar is too busy for a call.
+BUSY_PAUSE_S = 60.0
 # While it is away, an answer that takes longer than this is none.
 _PROBE_S = 2.0
 _NOT_LET_IN = (
@@ -61,6 +63,8 @@ class Link:
         self._is_not_permitted = False
         # Which calls were refused, and how; each is told once.
         self._refusals: set[tuple[str, grpc.StatusCode]] = set()
+        # When each call was told to be too much for the sidecar, the last time.
+        self._busy_s: dict[str, float] = {}
         self.closed = False
         # Bytes that wait, of all turns, which are on several threads.
         self.waiting_bytes = 0
@@ -171,18 +175,31 @@ class Link:
         """Tells that something is not taken, though the sidecar is there. Never raises."""
         _log.warning("Sidemirror at %s: %s: %s", self._address, what, reason_of(error))
 
-    def declined(self, call: str, error: Exception) -> None:
-        """A call has failed, for which the agent gets nothing: a refusal, and that no answer came in time, is told once
-        for each call and status. Never raises."""
+    def declined(self, call: str, error: Exception, began_s: float) -> None:
+        """A call has failed that the agent made then, and gets nothing for. A refusal is told once for each call and
+        status, that the sidecar is too busy once a minute for each call. Never raises."""
         if not isinstance(error, grpc.aio.AioRpcError):
             return
-        is_late = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-        if not is_late and error.code() not in FINAL:
-            return
-        if (kind := (call, error.code())) not in self._refusals:
-            self._refusals.add(kind)
-            why = "has no answer in time" if is_late else "is refused"
-            self.say(f"{call} {why}, the agent gets nothing for it", error)
+        code = error.code()
+        if code in FINAL and (call, code) not in self._refusals:
+            self._refusals.add((call, code))
+            self.say(f"{call} is refused, the agent gets nothing for it", error)
+        elif code is grpc.StatusCode.RESOURCE_EXHAUSTED:
+            self._busy(call, reason_of(error))
+        elif code is grpc.StatusCode.DEADLINE_EXCEEDED:
+            self.late(call, began_s)
+
+    def late(self, call: str, began_s: float) -> None:
+        """A call that the agent made then has no answer in time. A sidecar of which nothing was heard since may be away,
+        which is told otherwise."""
+        if self._heard_s > began_s:
+            self._busy(call, f"no answer within {_now_s() - began_s:.3g} s")
+
+    def _busy(self, call: str, why: str) -> None:
+        now_s = _now_s()
+        if now_s - self._busy_s.get(call, float("-inf")) >= BUSY_PAUSE_S:
+            self._busy_s[call] = now_s
+            _log.warning("Sidemirror at %s is too busy for %s, the agent gets nothing for it: %s", self._address, call, why)
 
     async def there(self) -> None:
         """Returns once the sidecar answers."""

@@ -224,7 +224,7 @@ class TurnParts:
             turn_id=self.id,
         )
         cut(request)
-        answer = await self._ask(self._home.build, request, timeout_s)
+        answer = await self._ask("recall", self._home.build, request, timeout_s)
         if answer is None:
             return None
         block: common_pb2.ContextBlock = answer.block
@@ -232,23 +232,25 @@ class TurnParts:
         return block if block.text else None
 
     async def _critique(self, text: str, user_message: str, timeout_s: float) -> common_pb2.CritiqueResult | None:
-        ends_s = _now_s() + timeout_s
+        began_s = _now_s()
         await self._wait(lambda one: one.has_all(), timeout_s)
-        left_s = ends_s - _now_s()
+        left_s = began_s + timeout_s - _now_s()
         if left_s <= 0:
+            self._link.late("critique", began_s)
             return None
         request = critique_pb2.CritiqueRequest(turn_id=self.id, response=text, user_message=user_message)
         cut(request)
-        answer = await self._ask(self._home.judge, request, left_s)
+        answer = await self._ask("critique", self._home.judge, request, left_s)
         if answer is None or answer.critique.status != common_pb2.RESULT_STATUS_OK:
             return None
         verdict: common_pb2.CritiqueResult = answer.critique
         return verdict
 
-    async def _ask(self, call: Callable[..., Any], request: Any, timeout_s: float) -> Any:
+    async def _ask(self, name: str, call: Callable[..., Any], request: Any, timeout_s: float) -> Any:
         """The answer to a call, or None: nothing of the sidecar's makes an agent fail. A call that HTTP/2 refuses is
         tried again for as long as it may take."""
-        ends_s = _now_s() + timeout_s
+        began_s = _now_s()
+        ends_s = began_s + timeout_s
         while self._link.reachable and not self._link.closed and self._delivery is not None:
             outage, pause_s = self._link.outages, FIRST_PAUSE_S * random.uniform(0.8, 1.2)
             try:
@@ -256,9 +258,12 @@ class TurnParts:
                     answer = await self._link.unless_away(call(request, ends_s - _now_s()))
             except (grpc.RpcError, OSError, ValueError) as error:
                 self._link.failed(error, outage)
-                self._link.declined(type(request).__name__.removesuffix("Request"), error)
+                self._link.declined(name, error, began_s)
                 is_busy = isinstance(error, grpc.aio.AioRpcError) and is_refused(error)
-                if not is_busy or _now_s() + pause_s >= ends_s:
+                if is_busy and _now_s() + pause_s >= ends_s:
+                    self._link.late(name, began_s)
+                    return None
+                if not is_busy:
                     return None
                 await self._link.unless_away(asyncio.sleep(pause_s))
             else:

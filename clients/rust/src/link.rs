@@ -30,6 +30,8 @@ const ASKED: Duration = Duration::from_secs(1);
 /// How often that is looked at, and by how much a look may come late: a client that was held up heard nothing.
 const LOOK: Duration = Duration::from_millis(250);
 const LATE: Duration = Duration::from_millis(500);
+/// So long it is not told again that the sidecar is too busy for a method.
+const BUSY_PAUSE: Duration = Duration::from_secs(60);
 /// What everything that waits of a client takes. Beyond that it is dropped, and counted.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 const NOT_LET_IN: &str = "the sidecar refuses the token, or there is none: name a file with one that it knows in \
@@ -79,6 +81,8 @@ struct State {
     told_not_permitted: bool,
     /// Which methods of turns were refused, and how, as far as that was told.
     told_refusals: HashSet<(&'static str, Code)>,
+    /// When it was told last that the sidecar is too busy for a method.
+    told_busy: HashMap<&'static str, Instant>,
     back: Option<Instant>,
     /// Since when what was sent waits for an answer, and when something came last.
     sent: HashMap<u64, Instant>,
@@ -246,6 +250,16 @@ impl Link {
         self.state().told_refusals.insert((method, code))
     }
 
+    /// Whether it was not told for a while that the sidecar is too busy for this method.
+    pub fn is_newly_busy(&self, method: &'static str) -> bool {
+        let (now, mut state) = (Instant::now(), self.state());
+        let is_new = state.told_busy.get(method).is_none_or(|told| now - *told >= BUSY_PAUSE);
+        if is_new {
+            state.told_busy.insert(method, now);
+        }
+        is_new
+    }
+
     /// A call that was begun after so many outages has failed: with what the sidecar says, or because it is gone.
     pub fn failed(self: &Arc<Self>, status: &Status, outages: u64) {
         match status.code() {
@@ -295,7 +309,8 @@ impl Link {
         }
     }
 
-    fn heard_since(&self, then: Instant) -> bool {
+    /// Whether something has come after that time.
+    pub fn heard_since(&self, then: Instant) -> bool {
         self.state().heard.is_some_and(|heard| heard > then)
     }
 

@@ -236,8 +236,8 @@ impl Turn {
             ..Default::default()
         };
         shorten(&mut request.task);
-        let memory = self.home().memory.with_deadline(patience);
-        let block = self.ask("recall", memory.build_memory_context(request)).await?.block?;
+        let (began, memory) = (Instant::now(), self.home().memory.with_deadline(patience));
+        let block = self.ask("recall", began, memory.build_memory_context(request)).await?.block?;
         self.shared().shown(&block.receipt_id);
         (!block.text.is_empty()).then_some(block)
     }
@@ -260,13 +260,14 @@ impl Turn {
         self.wait(patience, |state| (state.received >= reported).then_some(())).await;
         let left = patience.saturating_sub(began.elapsed());
         if left.is_zero() {
+            self.late("critique", began);
             return None;
         }
         let (mut response, mut user_message) = (draft.response, draft.user_message);
         [&mut response, &mut user_message].into_iter().for_each(shorten);
         let request = CritiqueRequest { turn_id: self.id().into(), response, user_message, ..Default::default() };
         let critique = self.home().critique.with_deadline(left);
-        let verdict = self.ask("critique", critique.critique(request)).await?.critique?;
+        let verdict = self.ask("critique", began, critique.critique(request)).await?.critique?;
         (verdict.status == i32::from(ResultStatus::Ok)).then_some(verdict)
     }
 
@@ -309,9 +310,14 @@ impl Turn {
         &self.shared().home
     }
 
-    /// The answer to a call, or None: nothing of the sidecar's makes an agent fail. What it refuses, or does not answer in
-    /// time, is told, once for each kind.
-    async fn ask<T>(&self, method: &'static str, call: impl Future<Output = Result<T, Status>>) -> Option<T> {
+    /// The answer to a call, or None: nothing of the sidecar's makes an agent fail. What it refuses, or is too busy for, is
+    /// told. `began`: when the agent has asked.
+    async fn ask<T>(
+        &self,
+        method: &'static str,
+        began: Instant,
+        call: impl Future<Output = Result<T, Status>>,
+    ) -> Option<T> {
         let link = &self.home().link;
         if !link.is_there() {
             return None;
@@ -329,19 +335,34 @@ impl Turn {
             }
             Err(status) => {
                 link.failed(&status, outages);
-                let said = match Trouble::of(&status) {
-                    Trouble::Final => "the sidecar has refused what a turn asks for",
-                    _ if status.code() == Code::DeadlineExceeded => {
-                        "the sidecar has not answered in time what a turn asks for"
+                match (Trouble::of(&status), status.code()) {
+                    (Trouble::Final, code) if link.is_new(method, code) => {
+                        let (turn_id, address) = (self.id(), &self.home().address);
+                        warning!("the sidecar has refused what a turn asks for", method, turn_id, address, status);
                     }
-                    _ => return None,
-                };
-                if link.is_new(method, status.code()) {
-                    let (turn_id, address) = (self.id(), &self.home().address);
-                    warning!(said, method, turn_id, address, status);
+                    (Trouble::Final, _) => {}
+                    (_, Code::ResourceExhausted) => self.busy(method, &status),
+                    (_, Code::DeadlineExceeded) => self.late(method, began),
+                    _ => {}
                 }
                 None
             }
+        }
+    }
+
+    /// What the agent has asked for then has no answer in time. A sidecar of which nothing was heard since may be away, which
+    /// is told otherwise.
+    fn late(&self, method: &'static str, began: Instant) {
+        if self.home().link.heard_since(began.into()) {
+            self.busy(method, &format!("no answer within {:?}", began.elapsed()));
+        }
+    }
+
+    /// The sidecar is too busy for what the agent asks for, which is told once a minute for each method.
+    fn busy(&self, method: &'static str, why: &dyn fmt::Display) {
+        if self.home().link.is_newly_busy(method) {
+            let (turn_id, address) = (self.id(), &self.home().address);
+            warning!("the sidecar is too busy for what a turn asks for", method, turn_id, address, why);
         }
     }
 

@@ -92,7 +92,7 @@ async fn act_without_a_sidecar() {
 #[test]
 fn an_agent_that_does_not_listen_to_tracing_is_told_on_stderr() {
     let told = told_on_stderr("an_agent_that_does_not_listen");
-    assert!(told[0].starts_with("the sidecar is away, the agent goes on without it; at: unix:/nobody.sock; why: "));
+    assert!(told[0].starts_with("the sidecar is away, the agent goes on without it; address: unix:/nobody.sock; why: "));
     let lost = "not everything was delivered to the sidecar; events: 2; outcomes: 0; goals: 1; turns: 1";
     assert_eq!(told[1..], [lost]);
     assert_eq!(told_on_stderr("an_agent_that_listens"), [""; 0]);

@@ -18,6 +18,8 @@ const ASKED_MS = 1_000;
 /** How often that is looked at, and by how much a look may be late: a client that was held up has heard nothing. */
 const LOOK_MS = 250;
 const LATE_MS = 500;
+/** So long it is not told again that the sidecar is too busy for a call. */
+const BUSY_PAUSE_MS = 60_000;
 const NOT_LET_IN =
   "the sidecar refuses the token, or there is none: name a file with one that it knows in SIDEMIRROR_TOKEN_FILE";
 
@@ -60,6 +62,7 @@ export class Link {
   private hasTold = false;
   private hasToldDenied = false;
   private readonly toldDeclined = new Set<string>();
+  private readonly toldBusyMs = new Map<string, number>();
   private backMs = Number.NEGATIVE_INFINITY;
   private search: NodeJS.Timeout | undefined;
   private waitedForMs = Number.NEGATIVE_INFINITY;
@@ -130,13 +133,29 @@ export class Link {
     this.tell("onRefused", () => this.told.refused(new Error(`${what} (the token is that of SIDEMIRROR_TOKEN_FILE)`)));
   }
 
-  /** The sidecar refuses what an agent asks for, or has not answered in time. It is told once of each call and code. */
+  /** The sidecar refuses what an agent asks for. It is told once of each call and code. */
   declined(what: string, error: ConnectError): void {
     const kind = `${what} ${error.code}`;
     if (this.toldDeclined.has(kind)) return;
     this.toldDeclined.add(kind);
-    const said = error.code === Code.DeadlineExceeded ? `has not answered ${what} in time` : `has refused ${what}`;
-    process.emitWarning(`the sidecar ${said}: ${error.message}`, "SidemirrorWarning");
+    process.emitWarning(`the sidecar has refused ${what}: ${error.message}`, "SidemirrorWarning");
+  }
+
+  /**
+   * What an agent has asked for at that time has no answer in time. A sidecar of which nothing was heard since may be away,
+   * which is told otherwise.
+   */
+  late(what: string, beganMs: number): void {
+    const tookMs = Math.round(performance.now() - beganMs);
+    if (this.heardMs > beganMs) this.busy(what, `no answer within ${tookMs} ms`);
+  }
+
+  /** The sidecar is too busy for what an agent asks for. It is told once a minute of each call. */
+  busy(what: string, why: string): void {
+    const now = performance.now();
+    if (now - (this.toldBusyMs.get(what) ?? Number.NEGATIVE_INFINITY) < BUSY_PAUSE_MS) return;
+    this.toldBusyMs.set(what, now);
+    process.emitWarning(`the sidecar at ${this.address} is too busy for ${what}: ${why}`, "SidemirrorWarning");
   }
 
   /** A call that was begun after so many outages has failed: with what the sidecar says, or because it is gone. */

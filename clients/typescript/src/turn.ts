@@ -281,7 +281,7 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
       maxItems: Math.min(Math.max(maxItems, 0), MOST_ITEMS),
       turnId: this.id,
     });
-    const answer = await this.ask("a recall", timeoutMs, (given) => this.home.memory.buildMemoryContext(request, given));
+    const answer = await this.ask("a recall", performance.now(), timeoutMs, (given) => this.home.memory.buildMemoryContext(request, given));
     this.queue.shown(answer?.block?.receiptId);
     return answer?.block?.text ? answer.block : undefined;
   }
@@ -293,10 +293,9 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
   async critique(text: string, options: CritiqueOptions = {}): Promise<CritiqueResult | undefined> {
     const { userMessage = "", timeoutMs = CRITIQUE_MS } = options;
     const [request] = fitted(CritiqueRequestSchema, { turnId: this.id, response: text, userMessage });
-    const ends = performance.now() + timeoutMs;
+    const began = performance.now();
     await this.delivery.wait(() => this.queue.hasAll, timeoutMs);
-    const left = ends - performance.now();
-    const answer = await this.ask("a critique", left, (given) => this.home.critique.critique(request, given));
+    const answer = await this.ask("a critique", began, timeoutMs, (given) => this.home.critique.critique(request, given));
     return answer?.critique?.status === ResultStatus.OK ? answer.critique : undefined;
   }
 
@@ -340,17 +339,24 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
 
   /**
    * The answer to a call, or undefined: nothing of the sidecar's makes an agent fail. One that HTTP/2 refuses is tried again
-   * for as long as it may take; of one that the sidecar refuses, or does not answer in time, a warning tells.
+   * for as long as it may take; of one that the sidecar refuses, or is too busy for, a warning tells. `began`: when the agent
+   * has asked.
    */
   private async ask<T>(
     what: string,
+    began: number,
     timeoutMs: number,
     call: (options: { signal: AbortSignal; timeoutMs: number }) => Promise<T>,
   ): Promise<T | undefined> {
     const { link } = this.home;
-    const ends = performance.now() + timeoutMs;
-    for (let left = timeoutMs; left > 0 && link.reachable && !link.closed; left = ends - performance.now()) {
+    const ends = began + timeoutMs;
+    while (link.reachable && !link.closed) {
       const { outages } = link;
+      const left = ends - performance.now();
+      if (left <= 0) {
+        link.late(what, began);
+        return undefined;
+      }
       try {
         const answer = await link.call((signal) => call({ signal, timeoutMs: Math.ceil(left) }));
         link.answered(outages);
@@ -358,7 +364,9 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
       } catch (thrown) {
         const error = corrected(thrown);
         link.failed(error, outages);
-        if (isFinal(error) || error.code === Code.DeadlineExceeded) link.declined(what, error);
+        if (isFinal(error)) link.declined(what, error);
+        else if (error.code === Code.ResourceExhausted) link.busy(what, error.message);
+        else if (error.code === Code.DeadlineExceeded) link.late(what, began);
         if (!isRefusedStream(error)) return undefined;
         await pause(Math.min(ends - performance.now(), FIRST_PAUSE_MS * (0.8 + 0.4 * Math.random())));
       }

@@ -14,8 +14,8 @@ from sidemirror_server.vocabulary.scope import Scope, whose
 
 _log = logging.getLogger(__name__)
 
-# Lines in a period: of one peer and token, and in total. Chosen here: enough to see who calls, what is tried and
-# whether it goes on. At about 300 bytes a line that is at most 60 KiB a minute.
+# Lines in a period: of one peer and token, and in total. Chosen here: enough to see who calls and what is
+# tried; whether it goes on the next period says. At about 300 bytes a line that is at most 60 KiB a minute.
 PERIOD_S = 60.0
 LINES_OF_ONE = 20
 LINES = 200

@@ -361,7 +361,7 @@ public final class AgentTurn implements AutoCloseable {
                 .withDeadlineAfter(timeoutNs, TimeUnit.NANOSECONDS)
                 .buildMemoryContext(request, asked);
     Optional<ContextBlock> block =
-        link.asking().ask("a recall", begin, Waiting.nanos(atMost)).map(BuildMemoryContextResponse::getBlock);
+        link.asking().ask("a recall", begin, System.nanoTime(), Waiting.nanos(atMost)).map(BuildMemoryContextResponse::getBlock);
     block.ifPresent(it -> queue.shown(it.getReceiptId()));
     return block.filter(it -> !it.getText().isEmpty());
   }
@@ -406,7 +406,7 @@ public final class AgentTurn implements AutoCloseable {
    * @return the verdict; empty without one in time, and at once while the sidecar is away
    */
   public Optional<CritiqueResult> critique(String text, String userMessage, Duration atMost) {
-    long end = System.nanoTime() + Waiting.nanos(atMost);
+    long began = System.nanoTime();
     queue.await(atMost, it -> it.isReceived() || it.isOver() || !link.reachable());
     CritiqueRequest request =
         Texts.fitting(
@@ -420,7 +420,7 @@ public final class AgentTurn implements AutoCloseable {
             CritiqueServiceGrpc.newStub(connection.channel())
                 .withDeadlineAfter(timeoutNs, TimeUnit.NANOSECONDS)
                 .critique(request, asked);
-    return link.asking().ask("a critique", begin, end - System.nanoTime())
+    return link.asking().ask("a critique", begin, began, Waiting.nanos(atMost))
         .map(CritiqueResponse::getCritique)
         .filter(it -> it.getStatus() == ResultStatus.RESULT_STATUS_OK);
   }

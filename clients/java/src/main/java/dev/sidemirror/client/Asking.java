@@ -1,7 +1,6 @@
 package dev.sidemirror.client;
 
 import dev.sidemirror.client.Connections.Connection;
-import io.grpc.Status;
 import java.lang.System.Logger.Level;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
@@ -38,11 +37,21 @@ final class Asking {
   }
 
   /**
-   * The answer to a call; empty at once while the sidecar is away, and without one in time. Never throws: of a call that the
-   * sidecar refuses, or does not answer in time, a warning tells, which calls it {@code what}.
+   * The answer to a call; empty at once while the sidecar is away, and without one in time. Never throws. A warning names the
+   * call where the sidecar refuses it, or is too busy for it.
+   *
+   * @param beganNs when the agent has asked
    */
-  <Q, A> Optional<A> ask(String what, Begin<Q, A> begin, long timeoutNs) {
-    long end = System.nanoTime() + timeoutNs;
+  <Q, A> Optional<A> ask(String what, Begin<Q, A> begin, long beganNs, long timeoutNs) {
+    long end = beganNs + timeoutNs;
+    Optional<A> answer = once(what, begin, beganNs, end);
+    if (answer.isEmpty() && link.reachable() && System.nanoTime() - end >= 0) {
+      link.late(what, beganNs);
+    }
+    return answer;
+  }
+
+  private <Q, A> Optional<A> once(String what, Begin<Q, A> begin, long beganNs, long end) {
     if (!link.reachable() || !enters(awaited, end)) {
       return Optional.empty();
     }
@@ -51,7 +60,7 @@ final class Asking {
         return Optional.empty();
       }
       try {
-        return untilTaken(what, begin, end);
+        return untilTaken(what, begin, beganNs, end);
       } finally {
         room.release();
       }
@@ -69,10 +78,10 @@ final class Asking {
     }
   }
 
-  private <Q, A> Optional<A> untilTaken(String what, Begin<Q, A> begin, long end) {
+  private <Q, A> Optional<A> untilTaken(String what, Begin<Q, A> begin, long beganNs, long end) {
     while (true) {
       Asked<Q, A> asked = new Asked<>();
-      Optional<A> answer = once(what, begin, asked, end);
+      Optional<A> answer = attempt(what, begin, asked, beganNs, end);
       if (answer.isPresent() || !asked.isRefusedByHttp() || !pause(end)) {
         return answer;
       }
@@ -89,7 +98,7 @@ final class Asking {
     room.release();
   }
 
-  private <Q, A> Optional<A> once(String what, Begin<Q, A> begin, Asked<Q, A> asked, long end) {
+  private <Q, A> Optional<A> attempt(String what, Begin<Q, A> begin, Asked<Q, A> asked, long beganNs, long end) {
     long left = end - System.nanoTime();
     if (!link.reachable() || left <= 0) {
       return Optional.empty();
@@ -102,10 +111,9 @@ final class Asking {
       return Optional.of(asked.get(left, TimeUnit.NANOSECONDS));
     } catch (ExecutionException failed) {
       link.run(() -> link.failed(failed.getCause(), before));
-      link.declined(what, failed.getCause());
+      link.declined(what, beganNs, failed.getCause());
     } catch (TimeoutException late) {
       asked.giveUp();
-      link.declined(what, Status.DEADLINE_EXCEEDED.asRuntimeException());
     } catch (InterruptedException interrupted) {
       asked.giveUp();
       Thread.currentThread().interrupt();

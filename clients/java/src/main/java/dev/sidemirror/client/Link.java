@@ -13,6 +13,7 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
@@ -29,6 +30,10 @@ import java.util.function.Consumer;
 final class Link {
   /** What is waited before the sidecar is looked for again: the first time, and at most. */
   static final long FIRST_PAUSE_MS = 100;
+
+  /** So long it is not told again that the sidecar is too busy for a call. */
+  private static final long BUSY_PAUSE_NS = TimeUnit.MINUTES.toNanos(1);
+
 
   static final long LONGEST_PAUSE_MS = 1_000;
 
@@ -65,6 +70,7 @@ final class Link {
   private final Deque<Delivery> streamsWanted = new ArrayDeque<>();
   private final Deque<Delivery> reportsWanted = new ArrayDeque<>();
   private final Set<String> toldDeclined = ConcurrentHashMap.newKeySet();
+  private final Map<String, Long> toldBusyNs = new ConcurrentHashMap<>();
   private final Set<Connection> probes = ConcurrentHashMap.newKeySet();
   private int reporting;
   private boolean told;
@@ -161,12 +167,39 @@ final class Link {
     return asking;
   }
 
-  /** A call of an agent's has failed. That it is refused, or not answered in time, is told once of each call and code. */
-  void declined(String what, Throwable why) {
+  /**
+   * A call of an agent's, made at that time, has failed. Where the sidecar refuses it, that is told once of each call and
+   * code; where it is too busy, once a minute of each call.
+   */
+  void declined(String what, long beganNs, Throwable why) {
     Status.Code code = Status.fromThrowable(why).getCode();
-    boolean late = code == Status.Code.DEADLINE_EXCEEDED;
-    if ((late || Trouble.of(why).kind() == Trouble.Kind.FINAL) && toldDeclined.add(what + " " + code)) {
-      say("the sidecar has " + (late ? "not answered " + what + " in time" : "refused " + what), why);
+    if (Trouble.of(why).kind() == Trouble.Kind.FINAL) {
+      if (toldDeclined.add(what + " " + code)) {
+        say("the sidecar has refused " + what, why);
+      }
+    } else if (code == Status.Code.RESOURCE_EXHAUSTED) {
+      busy(what, why.getMessage());
+    } else if (code == Status.Code.DEADLINE_EXCEEDED) {
+      late(what, beganNs);
+    }
+  }
+
+  /**
+   * What an agent has asked for at that time has no answer in time. A sidecar of which nothing was heard since may be away,
+   * which is told otherwise.
+   */
+  void late(String what, long beganNs) {
+    if (silence.heardSince(beganNs)) {
+      busy(what, "no answer within " + TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - beganNs) + " ms");
+    }
+  }
+
+  private void busy(String what, String why) {
+    long now = System.nanoTime();
+    Long told = toldBusyNs.get(what);
+    if (told == null || now - told >= BUSY_PAUSE_NS) {
+      toldBusyNs.put(what, now);
+      LOG.log(Level.WARNING, "Sidemirror at {0} is too busy for {1}: {2}", address(), what, why);
     }
   }
 
