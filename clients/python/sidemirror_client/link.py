@@ -190,8 +190,8 @@ class Link:
             self.late(call, began_s)
 
     def late(self, call: str, began_s: float) -> None:
-        """A call that the agent made then has no answer in time. A sidecar of which nothing was heard since may be away,
-        which is told otherwise."""
+        """A call that the agent made then has no answer in time. A sidecar of which nothing was heard since may be
+        away, which is told otherwise."""
         if self._heard_s > began_s:
             self._busy(call, f"no answer within {_now_s() - began_s:.3g} s")
 
@@ -199,7 +199,8 @@ class Link:
         now_s = _now_s()
         if now_s - self._busy_s.get(call, float("-inf")) >= BUSY_PAUSE_S:
             self._busy_s[call] = now_s
-            _log.warning("Sidemirror at %s is too busy for %s, the agent gets nothing for it: %s", self._address, call, why)
+            told = "Sidemirror at %s is too busy for %s, the agent gets nothing for it: %s"
+            _log.warning(told, self._address, call, why)
 
     async def there(self) -> None:
         """Returns once the sidecar answers."""
