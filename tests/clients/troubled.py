@@ -23,8 +23,8 @@ RETRY_AFTER_S = 1.0
 HEALTHY_S = 4.0
 # "busy" waits no longer for it: the check of a client beside a busy machine may be on its way.
 ASKED_S = 1.5
-# Lessons come so late: by then a client has asked whether the sidecar is there.
-RECALLED_S = 2.5
+# Lessons come so late, and the verdict on "late": by then a client has asked whether the sidecar is there.
+LATE_S = 2.5
 # So late "busy" ends: by then the client has given the check up.
 ENDS_S = 1.5
 
@@ -73,9 +73,7 @@ class Troubled(grpc.GenericRpcHandler):
         if details.method == "/grpc.health.v1.Health/Check":
             return grpc.unary_unary_rpc_method_handler(self._healthy)
         if details.method.endswith("/Critique"):
-            verdict = common_pb2.CritiqueResult(critique_id="verdict", status=common_pb2.RESULT_STATUS_OK)
-            said = critique_pb2.CritiqueResponse(critique=verdict).SerializeToString()
-            return grpc.unary_unary_rpc_method_handler(lambda _request, _context: said)
+            return grpc.unary_unary_rpc_method_handler(_judged)
         if details.method.endswith("/BuildMemoryContext"):
             return grpc.unary_unary_rpc_method_handler(_recalled)
         if details.method.endswith("/ReportOutcome"):
@@ -156,8 +154,14 @@ class Troubled(grpc.GenericRpcHandler):
             request = next(requests)
 
 
+def _judged(request: bytes, _context: grpc.ServicerContext) -> bytes:
+    time.sleep(LATE_S if critique_pb2.CritiqueRequest.FromString(request).response == "late" else 0)
+    verdict = common_pb2.CritiqueResult(critique_id="verdict", status=common_pb2.RESULT_STATUS_OK)
+    return critique_pb2.CritiqueResponse(critique=verdict).SerializeToString()
+
+
 def _recalled(_request: bytes, _context: grpc.ServicerContext) -> bytes:
-    time.sleep(RECALLED_S)
+    time.sleep(LATE_S)
     return reflective_memory_pb2.BuildMemoryContextResponse().SerializeToString()
 
 

@@ -31,11 +31,10 @@ final class Link {
   /** What is waited before the sidecar is looked for again: the first time, and at most. */
   static final long FIRST_PAUSE_MS = 100;
 
+  static final long LONGEST_PAUSE_MS = 1_000;
+
   /** So long it is not told again that the sidecar is too busy for a call. */
   private static final long BUSY_PAUSE_NS = TimeUnit.MINUTES.toNanos(1);
-
-
-  static final long LONGEST_PAUSE_MS = 1_000;
 
   /** While it is away, an answer that takes longer is none; and one that asks a silent one. */
   private static final long PROBE_MS = 2_000;
