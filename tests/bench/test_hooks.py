@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.hooks import FAST, known, sample, times
+from bench.hooks import FAST, Times, known, sample, times
 from tests.faults.figures import show
 from tests.http.sidecars import door
 from tests.recorded import recordings
@@ -30,19 +30,20 @@ def test_hooks_know_what_has_failed() -> None:
 @pytest.mark.slow("thousands of hooks")
 @pytest.mark.timed
 def test_a_hook_holds_the_agent_up_for_milliseconds(tmp_path: Path) -> None:
-    """Best of three, since other work on the machine counts too."""
-    told = []
+    """Of each kind the best of three, since other work on the machine counts too."""
+    best: dict[str, Times] = {}
     for number in range(3):
         folder = tmp_path / str(number)
         folder.mkdir()
         with door(folder, FAST) as server:
-            empty, *others = times(server, folder, CALLS)
-        told = [
-            f"{one.hook}: p50 {one.p50_ms:.2f} ms, {empty.p50_ms:.2f} of them empty; p99 {one.p99_ms:.2f} ms"
-            for one in others
-        ]
+            for one in times(server, folder, CALLS):
+                best[one.hook] = min(one, best.get(one.hook, one), key=lambda it: it.p99_ms)
+        empty, *others = best.values()
         if all(one.p99_ms <= MOST_P99_MS for one in others):
             break
-    else:
-        pytest.fail("\n".join(told))
-    show("\n".join(told))
+    told = "\n".join(
+        f"{one.hook}: p50 {one.p50_ms:.2f} ms, {empty.p50_ms:.2f} of them empty; p99 {one.p99_ms:.2f} ms"
+        for one in others
+    )
+    show(told)
+    assert all(one.p99_ms <= MOST_P99_MS for one in others), told

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
 from sidemirror_server import assembly
 from sidemirror_server.assembly import stores as opened
 from sidemirror_server.models.language_model import LanguageModel
+from sidemirror_server.operations.loop import GIVE_WAY_S
 from sidemirror_server.settings import load
 from sidemirror_server.turns.limits import TurnLimits
 from sidemirror_server.vocabulary.clock import Clock
@@ -47,6 +49,7 @@ async def running(
 ) -> AsyncIterator[Running]:
     """Serves until the end of the block. `settings` by their names, as flags give them. The starter pack is off unless
     they say otherwise: most tests see what was learned, and what is told when nothing was."""
+    sys.setswitchinterval(GIVE_WAY_S)  # as the command does, for the whole process
     given = {"address": "127.0.0.1:0", "data_dir": str(folder / "data"), "grace_s": "1", **WITHOUT_STARTERS, **settings}
     with pytest.MonkeyPatch.context() as patch:
         if switch is not None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -14,6 +15,7 @@ import grpc
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.assembly import assemble
 from sidemirror_server.assembly.http_door import HttpDoor
+from sidemirror_server.operations.loop import GIVE_WAY_S
 from sidemirror_server.rpc.boundary.admission import Admission
 from sidemirror_server.settings import load
 
@@ -53,6 +55,7 @@ class SidecarThread:
         return 1
 
     def start(self) -> None:
+        sys.setswitchinterval(GIVE_WAY_S)  # as the command does, for the whole process
         self._thread.start()
         self._ready.result(PATIENCE_S)
 

@@ -151,6 +151,7 @@ impl Turns {
         home.pool.close();
         let left: Vec<_> = self.there().1.values().cloned().collect();
         left.iter().for_each(|turn| turn.end(None));
+        home.link.wait_told().await;
         let lost = home.losses.so_far();
         if !was_closed && !lost.is_empty() {
             let (events, outcomes, goals, turns) = (lost.events, lost.outcomes, lost.goals, lost.turns.len());

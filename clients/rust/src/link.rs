@@ -30,6 +30,8 @@ const ASKED: Duration = Duration::from_secs(1);
 /// How often that is looked at, and by how much a look may come late: a client that was held up heard nothing.
 const LOOK: Duration = Duration::from_millis(250);
 const LATE: Duration = Duration::from_millis(500);
+/// How long closing waits for what the agent is being told. An agent that closes the client meanwhile waits for all of it.
+const TOLD: Duration = Duration::from_millis(500);
 /// So long it is not told again that the sidecar is too busy for a method.
 const BUSY_PAUSE: Duration = Duration::from_secs(60);
 /// What everything that waits of a client takes. Beyond that it is dropped, and counted.
@@ -64,6 +66,8 @@ pub(crate) struct Link {
     waiting_bytes: AtomicUsize,
     closed: watch::Sender<bool>,
     reach: watch::Sender<Reach>,
+    /// How often the agent is being told something just now.
+    telling: watch::Sender<usize>,
     state: Mutex<State>,
     keys: AtomicU64,
     on_away: OnAway,
@@ -88,6 +92,22 @@ struct State {
     sent: HashMap<u64, Instant>,
     heard: Option<Instant>,
     listens: bool,
+}
+
+/// The agent is being told something.
+struct Telling(Arc<Link>);
+
+impl Telling {
+    fn begun(link: &Arc<Link>) -> Self {
+        link.telling.send_modify(|running| *running += 1);
+        Self(link.clone())
+    }
+}
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        self.0.telling.send_modify(|running| *running -= 1);
+    }
 }
 
 /// Something that the sidecar answers at once, once it is sent. Given up when it is dropped.
@@ -141,7 +161,8 @@ impl Link {
     ) -> Arc<Self> {
         let (waiting_bytes, keys, state) = (AtomicUsize::new(0), AtomicU64::new(0), Mutex::default());
         let (closed, reach) = (watch::Sender::new(false), watch::Sender::new(Reach::There));
-        Arc::new(Self { waiting_bytes, closed, reach, state, keys, on_away, on_refused, endpoint, carried, runtime })
+        let telling = watch::Sender::new(0);
+        Arc::new(Self { waiting_bytes, closed, reach, telling, state, keys, on_away, on_refused, endpoint, carried, runtime })
     }
 
     /// Makes room for what a turn keeps; false when there is none.
@@ -185,6 +206,13 @@ impl Link {
         let _ = self.closed.subscribe().wait_for(|closed| *closed).await;
     }
 
+    /// Returns once the agent has been told all that it is being told: a process that ends right after it has closed the
+    /// client would lose it.
+    pub async fn wait_told(&self) {
+        let mut telling = self.telling.subscribe();
+        let _ = timeout(TOLD, telling.wait_for(|running| *running == 0)).await;
+    }
+
     /// Returns once the sidecar is there.
     pub async fn there(&self) {
         let _ = self.reach().wait_for(|reach| *reach == Reach::There).await;
@@ -222,17 +250,16 @@ impl Link {
 
     /// A stream or call broke that was begun after so many outages. Of many that break in one, the first counts.
     pub fn lost(self: &Arc<Self>, why: &Status, outages: u64) {
+        let Some(_telling) = self.leave(outages, Reach::Away, |state| &mut state.told) else { return };
         // One that panics would end the delivery of the turn that has found it out.
-        if self.leave(outages, Reach::Away, |state| &mut state.told)
-            && catch_unwind(AssertUnwindSafe(|| (self.on_away)(why))).is_err()
-        {
+        if catch_unwind(AssertUnwindSafe(|| (self.on_away)(why))).is_err() {
             tracing::error!("on_away has panicked");
         }
     }
 
     /// The sidecar does not take the token, at a stream or call that was begun after so many outages.
     pub fn refused(self: &Arc<Self>, status: &Status, outages: u64) {
-        if self.leave(outages, Reach::Refused, |state| &mut state.told_refused) {
+        if let Some(_telling) = self.leave(outages, Reach::Refused, |state| &mut state.told_refused) {
             self.tell_refused(&not_let_in(status));
         }
     }
@@ -270,19 +297,22 @@ impl Link {
         }
     }
 
-    /// Begins to look for the sidecar; true when that is to be told.
-    fn leave(self: &Arc<Self>, outages: u64, reach: Reach, told: fn(&mut State) -> &mut bool) -> bool {
-        let is_told = {
+    /// Begins to look for the sidecar. The agent is to be told while what this answers is held.
+    fn leave(self: &Arc<Self>, outages: u64, reach: Reach, told: fn(&mut State) -> &mut bool) -> Option<Telling> {
+        let telling = {
             let mut state = self.state();
             if outages != state.outages || !self.is_there() {
-                return false;
+                return None;
             }
             state.outages += 1;
+            let is_told = std::mem::replace(told(&mut state), true);
+            // Before anybody can see that it is gone, and close the client.
+            let telling = (!is_told).then(|| Telling::begun(self));
             self.reach.send_replace(reach);
-            std::mem::replace(told(&mut state), true)
+            telling
         };
         self.runtime.spawn(look_for_it(Arc::downgrade(self)));
-        !is_told
+        telling
     }
 
     fn tell_refused(&self, why: &str) {
