@@ -120,7 +120,7 @@ async def test_changes_that_are_alike_are_made_together(tmp_path: Path) -> None:
         together = Together()
         results = await asyncio.gather(*[database.write_alike(together.make, n) for n in range(150)])
         assert results == [n * 10 for n in range(150)]
-        assert together.made == [list(range(64)), list(range(64, 128)), list(range(128, 150))]
+        assert together.made == [list(range(150))[begin : begin + 16] for begin in range(0, 150, 16)]
         assert database.read(numbers) == list(range(150))
 
 

@@ -51,6 +51,7 @@ from sidemirror_server.vocabulary.errors import (
     StoreUnavailable,
     WrongState,
 )
+from sidemirror_server.vocabulary.giving_way import GivesWay
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId, new_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.silence import SilenceReason
@@ -62,9 +63,7 @@ _PAGE_BYTES = 4 * 1024 * 1024
 # How many turns are read back side by side; after a crash all are asked for at once, and the first ones go on long
 # before the last. Chosen here: one waits for the store while another one is folded.
 _READ_BACK = 4
-# How many entries are folded, and how many events are taken in, before other calls go on. Chosen here: a millisecond
-# or two.
-_FOLDED_AT_ONCE = 100
+# How many events are taken in before other calls go on. Chosen here: a millisecond or two.
 _TAKEN_AT_ONCE = 25
 
 
@@ -392,14 +391,14 @@ class Conductor:
 
     async def _read_back(self, turn: LiveTurn, turn_id: TurnId) -> None:
         """Applies the turn's entries in the log, while other calls go on."""
+        gives_way = GivesWay()
         while entries := await self._log.read(turn.scope, turn_id, turn.durable, _PAGE, _PAGE_BYTES):
-            for number, entry in enumerate(entries, 1):
+            for entry in entries:
+                await gives_way()
                 recorded = recorded_in(entry)
                 turn.restore(entry.sequence, entry.at_us, recorded, len(entry.body))
                 if isinstance(recorded, Event):
                     turn.seen[recorded.event_id] = entry.sequence
-                if number % _FOLDED_AT_ONCE == 0:
-                    await asyncio.sleep(0)
 
     def _record_start(
         self,

@@ -36,6 +36,7 @@ from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, ReceiptItem
 from sidemirror_server.vocabulary.block import BlockItem
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import SidemirrorError
+from sidemirror_server.vocabulary.giving_way import GivesWay
 from sidemirror_server.vocabulary.outage import Outage
 from sidemirror_server.vocabulary.scope import Scope, Serves, whose
 
@@ -52,11 +53,9 @@ _BUSY_FOR_S = 5.0
 # Turns of one claim, and claims after which a turn is given up.
 _AT_ONCE = 10
 _MOST_ATTEMPTS = 5
-# Limits of one read of the log, and how many events are folded before other work has its turn. Chosen here: some
-# milliseconds.
+# Limits of one read of the log. Chosen here: some milliseconds.
 _PAGE = 200
 _PAGE_BYTES = 1024 * 1024
-_FOLDED_AT_ONCE = 8
 # The most observations of a turn, the first ones; the most receipts of a turn that are read, and that its results name.
 # Each of these is a read of its own. Chosen here: whoever sends spans may name one in each of 10,000 results.
 _MOST_OF_TURN = 200
@@ -244,12 +243,11 @@ class _Fold:
         self._said.clear()
         self._named.clear()
         begin(self.trail, Where(self._scope, head.turn_id, head.session_id, head.session_id))
-        after, outcome = 0, ""
+        after, outcome, gives_way = 0, "", GivesWay()
         while entries := await self._log.read(self._scope, head.turn_id, after, _PAGE, _PAGE_BYTES):
             after = entries[-1].sequence
-            for number, entry in enumerate(entries):
-                if number % _FOLDED_AT_ONCE == 0:
-                    await asyncio.sleep(0)
+            for entry in entries:
+                await gives_way()
                 recorded = recorded_in(entry)
                 if isinstance(recorded, Event):
                     outcome = await self._event(head, recorded, outcome, entry.at_us)

@@ -97,11 +97,11 @@ def _known_cause(line: str, whole: str) -> tuple[str, str] | None:
         if pattern.search(line):
             return category, narrowed(cause, line)
     says_why = category_of(line) not in (ErrorCategory.UNKNOWN, ErrorCategory.TOOL)
-    for text in (line,) if says_why else (line, whole):
+    for text in (line,) if says_why else dict.fromkeys((line, whole)):
         for cause, category, wordings in _WORDED:
-            found = next((at for at in map(text.find, wordings) if at >= 0), -1)
-            if found >= 0:
-                return category, narrowed(cause, _line_at(text, found))
+            for wording in wordings:
+                if wording in text:
+                    return category, narrowed(cause, _line_at(text, text.find(wording)))
     pattern, cause, category = _SYNTAX
     return (category, narrowed(cause, line)) if pattern.search(line) else None
 

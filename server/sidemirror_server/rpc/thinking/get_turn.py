@@ -16,6 +16,7 @@ from sidemirror_server.trace.receipts import Receipts
 from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.errors import NotFound
+from sidemirror_server.vocabulary.giving_way import GivesWay
 from sidemirror_server.vocabulary.ids import TurnId
 
 
@@ -42,17 +43,20 @@ async def get_turn(
     size = size_of(request.page_size, 100)
     entries = await log.read(call.scope, turn_id, after, size, PAGE_BYTES)
     last = entries[-1].sequence if entries else after
-    recorded = [recorded_in(entry) for entry in entries]
+    gives_way = GivesWay()
+    recorded, told = [], []
+    for entry in entries:
+        await gives_way()
+        one = recorded_in(entry)
+        recorded.append(one)
+        told.append(entry_to_wire(one, turn_id, entry.sequence, token_for(entry.position, call.scope)))
     judged: list[pb.TurnCritique] = []
     if not after:  # the first page
         judged = await critiques_of(critiques, log, call.scope, turn_id)
     beside = await beside_turns(receipts, critiques, call.scope, (turn_id,))
     return pb.GetTurnResponse(
         turn=turn_to_wire(head, call.clock.now_us(), tuple(live.state.claims) if live else (), beside),
-        entries=[
-            entry_to_wire(one, turn_id, entry.sequence, token_for(entry.position, call.scope))
-            for entry, one in zip(entries, recorded, strict=True)
-        ],
+        entries=told,
         next_page_token=token_for(last, *query) if entries and last < head.last_sequence else "",
         critiques=judged,
         follow_ups=await follow_ups_of(observations, call.scope, turn_id, recorded),

@@ -45,9 +45,9 @@ _T = TypeVar("_T")
 # How long the statements of one group may occupy the loop; later calls wait for the next group. Chosen here: the small
 # writes of 64 callers fit, and no other task of the loop is delayed by more.
 _GROUP_S = 0.005
-# How many calls may share their statements; the time is checked only between such batches. Chosen here: one call each
-# of 64 writers.
-_ALIKE = 64
+# How many calls may share their statements; the time is checked only between such batches. Chosen here: their
+# statements take less than the time of a group.
+_ALIKE = 16
 # How long the thread waits for another connection's lock. Chosen here: longer than any search should take.
 _PATIENCE_MS = 5000
 _TRY_MS = 20
