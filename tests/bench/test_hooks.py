@@ -38,12 +38,8 @@ def test_a_hook_holds_the_agent_up_for_milliseconds(tmp_path: Path) -> None:
         with door(folder, FAST) as server:
             for one in times(server, folder, CALLS):
                 best[one.hook] = min(one, best.get(one.hook, one), key=lambda it: it.p99_ms)
-        empty, *others = best.values()
-        if all(one.p99_ms <= MOST_P99_MS for one in others):
+        if max(one.p99_ms for one in best.values()) <= MOST_P99_MS:
             break
-    told = "\n".join(
-        f"{one.hook}: p50 {one.p50_ms:.2f} ms, {empty.p50_ms:.2f} of them empty; p99 {one.p99_ms:.2f} ms"
-        for one in others
-    )
+    told = "\n".join(f"{one.hook}: p50 {one.p50_ms:.2f} ms, p99 {one.p99_ms:.2f} ms" for one in best.values())
     show(told)
-    assert all(one.p99_ms <= MOST_P99_MS for one in others), told
+    assert max(one.p99_ms for one in best.values()) <= MOST_P99_MS, told

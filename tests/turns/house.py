@@ -101,11 +101,11 @@ def event(event_id: str, what: What) -> Event:
 
 
 @asynccontextmanager
-async def house(folder: Path, limits: TurnLimits | None = None) -> AsyncIterator[House]:
+async def house(folder: Path, limits: TurnLimits | None = None, *, appends: int = 1) -> AsyncIterator[House]:
     clock = SystemClock()
     async with sqlite_database(folder / "turns") as database, desk(folder / "spend") as asked:
         log, sessions = SqliteTurnLog(database), HeldSessions(database)
-        recorder = Recorder(log, Bell(), backlog_bytes=2**20)
+        recorder = Recorder(log, Bell(), backlog_bytes=2**20, appends=appends)
         lessons = lessons_on(database, clock)
         reflections = Reflections(asked.gateway, ReflectionPrompts(), recorder, lessons, RetiredWords(None), clock)
         critic = Critic(asked.gateway, SqliteCritiques(database), clock)

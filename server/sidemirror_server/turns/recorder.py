@@ -1,11 +1,13 @@
 """Appends the entries of turns to the log, in order, while the agents continue.
 
 One loop serves all turns of the process: entries that are pending when an append returns go into the next one, so that
-a hundred turns cost one commit. A failed append is retried until the store answers. Meanwhile turns go on in memory,
+a hundred turns cost one commit, also those of a hundred projects where the store commits what is appended side by side
+at once. A failed append is retried until the store answers. Meanwhile turns go on in memory,
 and their `durable` does not rise (decision 012).
 """
 
 import asyncio
+import itertools
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -42,10 +44,13 @@ class Recorder:
         backlog_bytes: int,
         project_backlog_bytes: int = 0,
         expects: Callable[[Scope], None] | None = None,
+        appends: int = 1,
     ) -> None:
         """`backlog_bytes`: the limit on the pending entries of all turns while the store is away;
-        `project_backlog_bytes`: on those of one project, 0 is none. `expects`: is told whose turns have put a job."""
+        `project_backlog_bytes`: on those of one project, 0 is none. `expects`: is told whose turns have put a job.
+        `appends`: how many, each of another project, are made side by side."""
         self._expects = expects
+        self._appends = appends
         self._project_backlog_bytes = project_backlog_bytes
         self._of_projects: Counter[Scope] = Counter()  # bytes
         self._log = log
@@ -175,9 +180,10 @@ class Recorder:
             batch = turn.take_batch()
             if batch is not None:
                 by_scope[turn.scope].append((turn, batch))
+        scopes = iter(by_scope.items())
         done = True
-        for scope, items in by_scope.items():
-            done = await self._append(scope, items) and done
+        while some := list(itertools.islice(scopes, self._appends)):
+            done = all(await asyncio.gather(*(self._append(*one) for one in some))) and done
         return done
 
     async def _append(self, scope: Scope, items: list[tuple[LiveTurn, Batch]]) -> bool:
