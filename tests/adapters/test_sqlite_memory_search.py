@@ -13,7 +13,7 @@ import uvloop
 
 from sidemirror_server.assembly.stores import open_stores
 from sidemirror_server.memory.finding.search import Embedded, Filter, VectorHits
-from sidemirror_server.memory.record import Change, Lesson, MemoryHistory, Revision
+from sidemirror_server.memory.record import AppliesWhen, Change, Lesson, MemoryHistory, Revision
 from sidemirror_server.settings import load
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite import memory_rows
@@ -222,6 +222,28 @@ async def test_memories_equally_near_come_with_the_newest_first_however_many_the
         for lookup in (of_signs(), Lookup()):
             found = await database.search(partial(nearest_three, lookup))
             assert [hit.facts.memory_id for hit in found.hits] == ["m39", "m38", "m37"]
+
+
+def began(process: SearchProcess) -> bool:
+    return process._begun is not None
+
+
+async def test_few_memories_with_a_label_are_read_at_once(tmp_path: Path) -> None:
+    """And many by the process, which finds the same. Seen to fail when all are asked of the process."""
+    async with sqlite_database(tmp_path) as database:
+        memories, process = SqliteMemories(database), SearchProcess(tmp_path / FILE_NAME)
+        search = SqliteMemorySearch(database, process)
+        of_query = AppliesWhen(tools=("query",))
+        made = [memory(f"m{number:03}", f"text {number}", T0 + number, applies_when=of_query) for number in range(101)]
+        await asyncio.gather(*[memories.put(ONE, MemoryHistory(one)) for one in made[:100]])
+        few = await search.labelled(ONE, ("query",), ("timeout",), Filter(), 3)
+        assert not began(process)
+        assert [facts.memory_id for facts in few] == ["m099", "m098", "m097"]
+        await memories.put(ONE, MemoryHistory(made[100]))
+        many = await search.labelled(ONE, ("query",), ("timeout",), Filter(), 3)
+        assert began(process)
+        assert [facts.memory_id for facts in many] == ["m100", "m099", "m098"]
+        await process.close()
 
 
 async def test_what_was_kept_before_lengths_stood_with_facts_is_found_as_before(tmp_path: Path) -> None:

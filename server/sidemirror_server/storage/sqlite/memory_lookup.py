@@ -140,13 +140,30 @@ class Lookup:
     ) -> tuple[MemoryFacts, ...]:
         """Like `MemorySearch.labelled`."""
         known = _scope(connection, scope)
-        labels = [f"t:{tool}" for tool in tools] + [f"c:{category}" for category in error_categories]
+        labels = _labels(tools, error_categories)
         if known is None or not labels:
             return ()
         tags = json_of([f"g:{tag}" for tag in wanted.tags])
         values = {**_filter(known, wanted), "labels": json_of(labels), "tags": tags, "limit": limit}
         found = [MemoryFacts(*row) for row in connection.execute(SQL["labelled"], values)]
         return tuple(sorted(found, key=_by_importance))
+
+    def has_more(
+        self,
+        connection: sqlite3.Connection,
+        scope: Scope,
+        tools: tuple[str, ...],
+        error_categories: tuple[str, ...],
+        most: int,
+    ) -> bool:
+        """Whether `labelled` would read more than `most` memories."""
+        scope_no = scope_number(connection, scope)
+        labels = _labels(tools, error_categories)
+        if scope_no is None or not labels:
+            return False
+        values = {"scope_no": scope_no, "labels": json_of(labels), "limit": most + 1}
+        (found,) = connection.execute(SQL["have_label"], values).fetchone()
+        return bool(found > most)
 
     def by_vector(
         self,
@@ -200,6 +217,10 @@ def _scope(connection: sqlite3.Connection, scope: Scope) -> _Scope | None:
         return None
     scope_no, memories, content_terms, tasks, task_terms = row
     return _Scope(scope_no, memories, Field(memories, content_terms), Field(tasks, task_terms))
+
+
+def _labels(tools: Sequence[str], error_categories: Sequence[str]) -> list[str]:
+    return [f"t:{tool}" for tool in tools] + [f"c:{category}" for category in error_categories]
 
 
 def _is_near(then: int, now: int) -> bool:

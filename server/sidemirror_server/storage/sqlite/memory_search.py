@@ -1,8 +1,10 @@
-"""Finds memories in SQLite. Searches run in another process or on a thread, not on the event loop."""
+"""Finds memories in SQLite. Searches run in another process or on a thread, not on the event loop, unless they read few
+memories."""
 
 import sqlite3
 import struct
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec.structs import astuple
@@ -31,6 +33,9 @@ from sidemirror_server.storage.sqlite.memory_searcher import (
 )
 from sidemirror_server.vocabulary.scope import Scope
 
+# So many memories with a label are read on the event loop. Chosen here: less than a millisecond.
+_FEW = 100
+
 
 class SqliteMemorySearch:
     """The port `MemorySearch` on the embedded store."""
@@ -57,7 +62,16 @@ class SqliteMemorySearch:
     async def labelled(
         self, scope: Scope, tools: tuple[str, ...], error_categories: tuple[str, ...], wanted: Filter, limit: int
     ) -> tuple[MemoryFacts, ...]:
-        return (await self._ask(Labelled(astuple(scope), tools, error_categories, wanted, limit))).facts
+        question = Labelled(astuple(scope), tools, error_categories, wanted, limit)
+        few = self._database.read(partial(self._few_labelled, question))
+        return few if few is not None else (await self._ask(question)).facts
+
+    def _few_labelled(self, question: Labelled, connection: sqlite3.Connection) -> tuple[MemoryFacts, ...] | None:
+        """The answer, unless many memories have the labels: an agent waits for it after a failed call."""
+        labels = (question.tools, question.error_categories)
+        if self._lookup.has_more(connection, Scope(*question.scope), *labels, _FEW):
+            return None
+        return looked_up(self._lookup, connection, question).facts
 
     async def by_vector(
         self, scope: Scope, model: str, vector: tuple[float, ...], wanted: Filter, limit: int

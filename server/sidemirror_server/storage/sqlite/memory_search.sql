@@ -116,6 +116,16 @@ WHERE facts.importance >= :min_importance
 ORDER BY facts.importance DESC, facts.created_us DESC, facts.row_id DESC
 LIMIT :limit
 
+-- name: have_label
+-- How many memories have one of the labels, :limit at most; one with two labels counts twice. :labels is a JSON list.
+SELECT count(*)
+FROM (
+    SELECT 1
+    FROM json_each(:labels) AS label
+    CROSS JOIN memory_labels AS labelled ON labelled.scope_no = :scope_no AND labelled.label = label.value
+    LIMIT :limit
+)
+
 -- name: labelled_newest
 -- Facts of the memories that have one of the labels and pass the filter, newest first.
 -- :labels, :tags and :states are JSON lists; an empty :tags does not filter.
