@@ -353,8 +353,11 @@ final class Delivery {
 
     private void settle(TurnAck ack) {
       boolean hasAll = ack.getReceived() >= sent;
-      queue.settle(ack.getDurable() - durable, hasAll, ack.getPendingIdsCount() > 0);
-      queue.withdraw(ack.getWithdrawnIdsList());
+      queue.settle(
+          ack.getDurable() - durable,
+          hasAll,
+          ack.getPendingIdsCount() > 0,
+          ack.getWithdrawnIdsList());
       durable = Math.max(durable, ack.getDurable());
       if (hasAll) {
         link.silence().settled(Delivery.this);

@@ -250,18 +250,22 @@ final class TurnQueue {
     return request.build();
   }
 
-  /** So many more events are durable. {@code hasAll}: what the stream has sent is received. */
-  synchronized void settle(long durable, boolean hasAll, boolean inProgress) {
+  /**
+   * So many more events are durable. {@code hasAll}: what the stream has sent is received. {@code withdrawn}: the ids of
+   * what nobody needs to be told any more; whoever waits for advice sees it only without them.
+   */
+  synchronized void settle(long durable, boolean hasAll, boolean inProgress, List<String> withdrawn) {
     for (long each = 0; each < durable && !underWay.isEmpty(); each++) {
       forget(underWay.poll());
     }
     received = hasAll && unsent.isEmpty();
     pending = inProgress;
+    withdraw(withdrawn);
     notifyAll();
   }
 
-  /** Nobody needs to be told these any more: what was not taken was not shown. */
-  synchronized void withdraw(List<String> ids) {
+  /** What was not taken was not shown. */
+  private void withdraw(List<String> ids) {
     for (TurnDirective each : directives) {
       if (ids.contains(each.getDirectiveId())) {
         receipts.remove(each.getReflection().getLessons().getReceiptId());
