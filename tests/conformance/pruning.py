@@ -242,6 +242,8 @@ async def pu11_what_others_have_stays(open_stores: Open) -> None:
     async def everything() -> list[int]:
         return [len(await left(stores, scope) + await turns(stores, scope)) for scope in (ONE, OTHER, THIRD)]
 
+    # The others were looked through less recently, and come first where they count.
+    assert await stores.pruning.prune_memories(SHOP, 0.5, T0 - 1, 1, NOW) == 0
     # What others have is older, and there is no room for it in the limits.
     assert await stores.pruning.prune_turns(SHOP, BEFORE, 1, NOW) == 1
     assert await stores.pruning.prune_surplus(SHOP, 2, 1, NOW) == 1
