@@ -19,7 +19,7 @@ from tests.acceptance.product import Serving, environment, ran
 from tests.architecture.repository import ROOT
 from tests.clients.harness import Sidecar, sidecar
 from tests.clients.languages import CLIENTS
-from tests.clients.test_java_package import _POM
+from tests.clients.test_java_package import POM
 from tests.clients.test_readmes import RUST, first_block
 from tests.deploy.lacking import need
 from tests.deploy.tools import tool
@@ -147,8 +147,7 @@ def test_the_maven_repository(beside: Sidecar, tmp_path: Path) -> None:
     with bare(tmp_path, "openjdk-17-jdk-headless", "maven") as machine:
         with_only(machine, "java", "mvn")
         machine.copy(dist, "/dist")
-        ours = "  <repositories><repository><id>release</id><url>file:///dist</url></repository></repositories>\n"
-        pom = _POM.format(dependency=first_block("java", "xml")).replace("  <build>\n", f"{ours}  <build>\n")
+        pom = POM.format(dependency=first_block("java", "xml"), repository="file:///dist")
         machine.put("/root/agent/pom.xml", pom)
         machine.put("/root/agent/src/main/java/FirstLines.java", first_block("java"))
         maven = ("mvn", "-q", "-B", "compile", "dependency:build-classpath", "-Dmdep.outputFile=classpath")

@@ -15,7 +15,7 @@ from tests.clients.test_readmes import first_block
 pytestmark = [pytest.mark.slow("the Java client is packaged"), pytest.mark.timeout(600)]
 # The repository's own, for projects elsewhere too.
 _MACHINE = (ROOT / ".mvn/jvm.config").read_text().strip()
-_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>example</groupId>
   <artifactId>agent</artifactId>
@@ -75,7 +75,7 @@ def uses(maven: Sequence[str], made: Path, built: Path, tmp_path: Path) -> None:
     project = tmp_path / "project"
     sources = project / "src/main/java"
     sources.mkdir(parents=True)
-    pom = _POM.format(dependency=first_block("java", "xml"), repository=made.as_uri())
+    pom = POM.format(dependency=first_block("java", "xml"), repository=made.as_uri())
     (project / "pom.xml").write_text(pom)
     (sources / "FirstLines.java").write_text(first_block("java"))
     # What a project needs beside ours, Maven may have to fetch.
