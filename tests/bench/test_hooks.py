@@ -36,7 +36,8 @@ def test_a_hook_holds_the_agent_up_for_milliseconds(tmp_path: Path) -> None:
         folder = tmp_path / str(number)
         folder.mkdir()
         with door(folder, FAST) as server:
-            for one in times(server, folder, CALLS):
+            _, *four = times(server, folder, CALLS)  # without the empty handler
+            for one in four:
                 best[one.hook] = min(one, best.get(one.hook, one), key=lambda it: it.p99_ms)
         if max(one.p99_ms for one in best.values()) <= MOST_P99_MS:
             break

@@ -288,7 +288,8 @@ impl Sidemirror {
     }
 
     /// Waits up to two seconds for what is on its way, then ends the reporting of turns, for all clones, and says what was
-    /// not delivered. The connection of calls goes with the last clone.
+    /// not delivered. Before it returns it waits, half a second at most, for a callback that still runs. The connection of calls
+    /// goes with the last clone.
     pub async fn close(&self) -> Undelivered {
         self.close_within(FLUSH).await
     }

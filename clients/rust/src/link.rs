@@ -30,7 +30,7 @@ const ASKED: Duration = Duration::from_secs(1);
 /// How often that is looked at, and by how much a look may come late: a client that was held up heard nothing.
 const LOOK: Duration = Duration::from_millis(250);
 const LATE: Duration = Duration::from_millis(500);
-/// How long closing waits for what the agent is being told. An agent that closes the client meanwhile waits for all of it.
+/// How long closing waits for what the agent is being told. A callback that closes the client itself waits all of it.
 const TOLD: Duration = Duration::from_millis(500);
 /// So long it is not told again that the sidecar is too busy for a method.
 const BUSY_PAUSE: Duration = Duration::from_secs(60);
@@ -162,7 +162,19 @@ impl Link {
         let (waiting_bytes, keys, state) = (AtomicUsize::new(0), AtomicU64::new(0), Mutex::default());
         let (closed, reach) = (watch::Sender::new(false), watch::Sender::new(Reach::There));
         let telling = watch::Sender::new(0);
-        Arc::new(Self { waiting_bytes, closed, reach, telling, state, keys, on_away, on_refused, endpoint, carried, runtime })
+        Arc::new(Self {
+            waiting_bytes,
+            closed,
+            reach,
+            telling,
+            state,
+            keys,
+            on_away,
+            on_refused,
+            endpoint,
+            carried,
+            runtime,
+        })
     }
 
     /// Makes room for what a turn keeps; false when there is none.
@@ -265,7 +277,7 @@ impl Link {
     }
 
     /// The token is known, and a turn is none of what it permits. Told once, until a turn is taken.
-    pub fn not_permitted(&self, status: &Status) {
+    pub fn not_permitted(self: &Arc<Self>, status: &Status) {
         let told = std::mem::replace(&mut self.state().told_not_permitted, true);
         if !told {
             self.tell_refused(&format!("{NOT_PERMITTED}: {}", status.message()));
@@ -315,7 +327,8 @@ impl Link {
         telling
     }
 
-    fn tell_refused(&self, why: &str) {
+    fn tell_refused(self: &Arc<Self>, why: &str) {
+        let _telling = Telling::begun(self);
         if catch_unwind(AssertUnwindSafe(|| (self.on_refused)(why))).is_err() {
             tracing::error!("on_refused has panicked");
         }

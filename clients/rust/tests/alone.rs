@@ -350,6 +350,21 @@ fn a_client_outlives_the_runtime_that_it_was_made_in() {
     assert_eq!(tells.try_iter().collect::<Vec<_>>(), [Code::Unavailable]);
 }
 
+/// A process that ends behind it would else lose what it is being told. Seen to fail when closing does not wait for that.
+#[tokio::test]
+async fn who_closes_has_been_told() {
+    let (told, tells) = mpsc::channel();
+    let on_away = Arc::new(move |why: &Status| {
+        std::thread::sleep(Duration::from_millis(50));
+        told.send(why.code()).unwrap();
+    });
+    let sidemirror = nobody("closed", Options { on_away: Some(on_away), ..Default::default() });
+    let turn = sidemirror.begin_turn(TurnStarted::default());
+    assert_eq!(turn.plan(PATIENCE).await, None);
+    sidemirror.close_within(Duration::ZERO).await;
+    assert_eq!(tells.try_iter().collect::<Vec<_>>(), [Code::Unavailable]);
+}
+
 #[test]
 fn a_client_may_be_made_outside_of_a_runtime() {
     let sidemirror = nobody("outside", Options::default());

@@ -97,9 +97,6 @@ _STORE_GRACE_S = 2.0
 # The shortest pause between two looks for entries of other processes while a client watches. Chosen here: soon enough
 # for a person who watches another sidecar's agent.
 _LOOK_EVERY_S = 0.5
-# Of how many projects turns are appended to the embedded store side by side: one commit takes them all. Chosen here: a
-# node's, in a few rounds.
-_EMBEDDED_APPENDS = 64
 
 
 class Sidecar:
@@ -133,8 +130,7 @@ class Sidecar:
         self.recorder = Recorder(
             *(stores.log, bell, limits.backlog_bytes, limits.project_backlog_bytes),
             expects=self._rotation.expect,
-            # Half of a shared store's connections are left to calls.
-            appends=settings.database_connections // 2 or 1 if settings.database_url else _EMBEDDED_APPENDS,
+            appends=stores.appends,
         )
         spending = Spending(stores.ledger, caps_of(settings, self.serves), clock, self.policies)
         own_prompts = templates_of(settings)

@@ -64,6 +64,11 @@ if TYPE_CHECKING:
     from sidemirror_server.storage.sqlite.examine import Examined
 
 
+# The embedded store commits at once what is appended side by side, as far as it fits into a group's time
+# (`storage/sqlite/writer.py`). Chosen here: a node's projects, in a few rounds.
+_EMBEDDED_APPENDS = 64
+
+
 class Stores(msgspec.Struct, frozen=True):
     """The ports of the server's stores. `facts`: the stores for GetServerInfo, the main one first. `is_shared`: other
     processes write to the main store too. `changed` is set when a shared store's availability changes. `clock`: the
@@ -86,6 +91,8 @@ class Stores(msgspec.Struct, frozen=True):
     is_shared: bool
     changed: asyncio.Event
     clock: StoreClock
+    # How many appends to the log, each of another project, are made side by side.
+    appends: int
     goal_reflections: GoalReflections
     work: Work
     journal: Journal
@@ -102,7 +109,7 @@ class Stores(msgspec.Struct, frozen=True):
 PORTS = tuple(
     name
     for name in Stores.__struct_fields__
-    if name not in ("facts", "is_shared", "changed", "clock", "redis", "postgres", "wakes")
+    if name not in ("facts", "is_shared", "changed", "clock", "appends", "redis", "postgres", "wakes")
 )
 
 
@@ -130,7 +137,8 @@ async def _with_custom(settings: Settings, stores: Stores, stack: contextlib.Asy
 
         # What is appended elsewhere wakes nobody: watches look for it.
         stores = msgspec.structs.replace(stores, wakes=PostgresWakes(stores.postgres, ""))
-    return msgspec.structs.replace(stores, **custom.ports, facts=(*stores.facts, facts))
+    appends = 1 if "log" in custom.ports else stores.appends
+    return msgspec.structs.replace(stores, **custom.ports, appends=appends, facts=(*stores.facts, facts))
 
 
 async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
@@ -172,6 +180,7 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         is_shared=False,
         changed=asyncio.Event(),
         clock=StoreClock(clock),
+        appends=_EMBEDDED_APPENDS,
     )
 
 
@@ -235,6 +244,8 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
         is_shared=True,
         changed=changed,
         clock=database.clock,
+        # The other half of the connections is left to calls.
+        appends=max(1, settings.database_connections // 2),
         postgres=database,
         wakes=wakes,
     )

@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-# How long a piece of work may hold the loop. Chosen here: a call that comes meanwhile needs the loop several times, and
+# How long work goes on before it gives way. Chosen here: a call that comes meanwhile needs the loop several times, and
 # waits so long each time.
 _SLICE_S = 0.001
 
@@ -15,7 +15,7 @@ class GivesWay:
         self._since_s = time.perf_counter()
 
     async def __call__(self) -> None:
-        """Lets other tasks run, if this one has held the loop for a millisecond."""
+        """Lets other tasks run, if a millisecond has passed since it did so last."""
         if time.perf_counter() - self._since_s >= _SLICE_S:
             await asyncio.sleep(0)
             self._since_s = time.perf_counter()

@@ -53,7 +53,7 @@ from sidemirror_server.vocabulary.store_clock import StoreClock
 _log = logging.getLogger(__name__)
 
 # Chosen here: small, because hundreds of sidecars share a server. The calls of one agent rarely need more at once, and
-# one append of the recorder carries the waiting entries of all turns.
+# an append of the recorder carries the waiting entries of all turns of a project.
 CONNECTIONS = 4
 # All idle connections but one close after this time: 200 idle sidecars must fit into 400 connections (decision 038).
 _IDLE_S = 30.0

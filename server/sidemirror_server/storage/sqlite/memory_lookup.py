@@ -1,7 +1,8 @@
 """Looks memories up on a read-only SQLite connection.
 
-It runs on a thread or in another process (`memory_search.py`). Full text search has two steps: the index finds and
-roughly ranks candidates, then the best of them are scored by the rule of all stores (`vocabulary/bm25.py`).
+It runs on a thread or in another process (`memory_search.py`), but for few memories with a label. Full text search has
+two steps: the index finds and roughly ranks candidates, then the best of them are scored by the rule of all stores
+(`vocabulary/bm25.py`).
 """
 
 import heapq
@@ -156,7 +157,7 @@ class Lookup:
         error_categories: tuple[str, ...],
         most: int,
     ) -> bool:
-        """Whether `labelled` would read more than `most` memories."""
+        """Whether `labelled` would read more than `most` rows of labels."""
         scope_no = scope_number(connection, scope)
         labels = _labels(tools, error_categories)
         if scope_no is None or not labels:

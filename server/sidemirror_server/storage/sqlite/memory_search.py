@@ -33,7 +33,7 @@ from sidemirror_server.storage.sqlite.memory_searcher import (
 )
 from sidemirror_server.vocabulary.scope import Scope
 
-# So many memories with a label are read on the event loop. Chosen here: less than a millisecond.
+# So many rows of labels are read on the event loop. Chosen here: half a millisecond.
 _FEW = 100
 
 

@@ -18,6 +18,7 @@ from sidemirror_server.storage.sqlite.served import fetch_served
 from sidemirror_server.storage.sqlite.sources import erased_of, note_sources
 from sidemirror_server.storage.sqlite.work import put_sequel
 from sidemirror_server.trace.acceptance import (
+    Accepted,
     Placed,
     SessionMove,
     accept,
@@ -35,7 +36,8 @@ _SQL = load_statements(Path(__file__).with_name("turn_log.sql"))
 # A larger append runs on the writer's thread. Chosen here: an append of this size occupies the loop for 2 to 5 ms.
 _LONG_ENTRIES = 1000
 _LONG_BYTES = 512 * 1024
-# An append up to this size shares its statements with others. Chosen here: 64 of them stay below the limits above.
+# An append up to this size shares its statements with others. Chosen here: those of one
+# batch (`writer.py`) stay below the limits above.
 _SMALL_ENTRIES = 15
 _SMALL_BYTES = 8 * 1024
 
@@ -160,22 +162,41 @@ class _Bodies:
 
 
 def _append_many(connection: sqlite3.Connection, appends: Sequence[tuple[Scope, tuple[Batch, ...]]]) -> list[None]:
-    """Makes the appends of a batch; those of one scope become one append."""
+    """Makes the appends of a batch; those of one scope become one append. All are checked before the first is written,
+    so that one that is refused leaves nothing to undo."""
     by_scope: dict[Scope, list[Batch]] = {}
     for scope, batches in appends:
         by_scope.setdefault(scope, []).extend(batches)
-    for scope, together in by_scope.items():
-        _append(connection, scope, together)
+    for checked in [_checked(connection, *one) for one in by_scope.items()]:
+        _write(connection, checked)
     return [None] * len(appends)
 
 
 def _append(connection: sqlite3.Connection, scope: Scope, batches: Sequence[Batch]) -> None:
+    _write(connection, _checked(connection, scope, batches))
+
+
+class _Checked(NamedTuple):
+    """An append of one scope, with what the store has of its turns."""
+
+    scope: Scope
+    batches: Sequence[Batch]
+    kept: "Mapping[TurnId, _Kept]"
+    accepted: Accepted
+
+
+def _checked(connection: sqlite3.Connection, scope: Scope, batches: Sequence[Batch]) -> _Checked:
     place = columns_of(scope)
     kept = _kept(connection, place, batches)
     ends = {turn_id: (known.session_id, known.last_sequence) for turn_id, known in kept.items()}
     rewritten = {turn_id: known.rewritten for turn_id, known in kept.items()}
     check_erased(batches, rewritten, erased_of(connection, scope, named_by(batches, kept)))
-    heads, fresh, repeated, moves = accept(batches, ends)
+    return _Checked(scope, batches, kept, accept(batches, ends))
+
+
+def _write(connection: sqlite3.Connection, checked: _Checked) -> None:
+    scope, batches, kept, (heads, fresh, repeated, moves) = checked
+    place = columns_of(scope)
     _make_sessions(connection, place, [batch for batch in batches if batch.session_body is not None])
     _put_heads(connection, place, heads, kept)
     _put_entries(connection, place, fresh)

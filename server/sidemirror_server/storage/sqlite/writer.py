@@ -42,8 +42,8 @@ from sidemirror_server.vocabulary.outage import Outage
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
-# How long the statements of one group may occupy the loop; later calls wait for the next group. Chosen here: the small
-# writes of 64 callers fit, and no other task of the loop is delayed by more.
+# After so long no further batch of calls joins a group; later ones wait for the next. Chosen here: the small writes of
+# 64 callers fit, and other tasks of the loop are delayed by little more.
 _GROUP_S = 0.005
 # How many calls may share their statements; the time is checked only between such batches. Chosen here: their
 # statements take less than the time of a group.

@@ -260,7 +260,7 @@ final class TurnQueue {
     }
     received = hasAll && unsent.isEmpty();
     pending = inProgress;
-    withdraw(withdrawn);
+    withdraw(withdrawn); // in this method, or whoever is notified could see them before they are gone
     notifyAll();
   }
 
