@@ -2,8 +2,8 @@
 
 One loop serves all turns of the process, in rounds of one append for each project: entries that are pending when a
 round ends go into the next one. A hundred turns cost few commits, also those of many projects, where the store commits
-what is appended side by side at once. A failed append is retried until the store answers. Meanwhile turns go on in memory,
-and their `durable` does not rise (decision 012).
+what is appended side by side at once. A failed append is retried until the store answers. Meanwhile turns go on in
+memory, and their `durable` does not rise (decision 012).
 """
 
 import asyncio
