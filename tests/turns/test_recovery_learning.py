@@ -35,6 +35,7 @@ from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
 from sidemirror_server.trace.receipts import NAMED, ShownIn
 from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.turns.recovery_learning import LATEST_US, LEASE_S, RecoveryLearner
+from sidemirror_server.vocabulary.giving_way import GivesWay
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId, new_id
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
@@ -113,6 +114,24 @@ async def test_a_repaired_failure_is_learned_once(tmp_path: Path) -> None:
         unlearned = "INSERT INTO unlearned_turns VALUES ('acme', 'shop', 't', 0, 0, 0)"
         await own.database.write(lambda connection: connection.execute(unlearned).rowcount)
         assert await own.learned(first.signature) == (first,)
+
+
+async def test_a_long_turn_is_learned_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between any two of its events other calls may go on (`vocabulary/giving_way.py`)."""
+    asked = 0
+
+    async def ask(self: GivesWay) -> None:
+        nonlocal asked
+        asked += 1
+        await give_way(self)
+
+    give_way = GivesWay.__call__
+    monkeypatch.setattr(GivesWay, "__call__", ask)
+    async with learning(tmp_path) as own:
+        calls = [(asks(number, "a@b.de"), ToolFailed(f"c{number}", MISSING)) for number in range(100)]
+        await own.turn("t", 1, *(what for call in calls for what in call))
+        assert await own.learner.learn_due() == 1
+    assert asked == 202
 
 
 async def test_what_is_told_is_counted_once_for_all_turns_of_a_claim(
