@@ -165,6 +165,12 @@ def test_a_name_that_nobody_is_asked_by() -> None:
     (told_of,) = without_effect(load({}, shared), {}, shared)
     assert told_of[0] == "SIDEMIRROR_RETENTION__TRACE_DAYS"
     assert "sidemirror policy set" in told_of[1]
+    waiting = {"SIDEMIRROR_ACCESS_FILE": "/access.json", "SIDEMIRROR_LIMITS__AGENT_WAITING_BYTES": "1024"}
+    assert without_effect(load({}, waiting), {}, waiting) == (
+        ("SIDEMIRROR_LIMITS__AGENT_WAITING_BYTES", "without SIDEMIRROR_LIMITS__AGENT_BYTES_PER_SECOND"),
+    )
+    paced = {**waiting, "SIDEMIRROR_LIMITS__AGENT_BYTES_PER_SECOND": "1024"}
+    assert without_effect(load({}, paced), {}, paced) == ()
     for chosen in ({**base_url, "SIDEMIRROR_EMBEDDING__NAME": "x"}, {**KEYS, "RAE_LLM_MODEL_DEFAULT": "x"}, {}):
         assert without_effect(load({}, chosen), {}, chosen) == ()
     # Who chooses the rules knows that they are no language model.

@@ -95,6 +95,8 @@ def without_effect(
         needed["store_url"] = "store"
     if not settings.access_file:
         needed |= dict.fromkeys((name for name in names() if name.startswith("limits__agent_")), "access_file")
+    elif not settings.limits.agent_bytes_per_second:
+        needed["limits__agent_waiting_bytes"] = "limits__agent_bytes_per_second"
     if not settings.embedding.name:
         needed |= dict.fromkeys((name for name in names() if name.startswith("embedding__")), "embedding__name")
     found = {name: f"without {PREFIX}{other.upper()}" for name, other in needed.items() if other not in given}

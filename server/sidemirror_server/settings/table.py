@@ -109,8 +109,9 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # and 36 KiB more for each call that may ask a model. What is more waits: streams until it is their turn, unary
     # calls a second at most.
     agent_bytes_per_second: Annotated[int, Meta(ge=0, le=_LARGEST_C_INT)] = 0
-    # Bytes of one agent's requests that wait in memory for their turn. From half of it on the agent's streams are not
-    # read from; a message above it is refused, and its client sends it again. One message may always wait.
+    # Bytes of one agent's requests that wait in memory for their turn, where the bytes of a second are limited. From
+    # half of it on the agent's streams are not read from; a message above it is refused, and its client sends it again.
+    # One message may always wait.
     agent_waiting_bytes: Annotated[int, Meta(ge=0, le=_LARGEST_C_INT)] = 0
     # Bytes of one project's events that wait in memory while the store is unavailable.
     project_backlog_bytes: Annotated[int, Meta(ge=0)] = 0
@@ -400,7 +401,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Seconds of silence after which an open turn is abandoned (decision 005: 30 minutes). Below the minimum, a turn
     # could end between two events of an active agent.
     abandon_after_s: Annotated[float, Meta(ge=1)] = 1800.0
-    # Seconds that running calls get when the server stops. Chosen here: a third of Kubernetes' default of 30 s.
+    # Seconds in which the server stops; running calls get all but the last 2, which are for the store. Chosen here: a
+    # third of Kubernetes' default of 30 s.
     grace_s: Seconds = 10.0
     # debug, info, warning or error, in any case.
     log_level: Annotated[str, Meta(pattern="^(debug|info|warning|error)$")] = "info"

@@ -26,7 +26,8 @@ from sidemirror_server.vocabulary.ids import DirectiveId, TurnId, derived_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.silence import SilenceReason
 
-# How long the start of a turn waits for the lessons of goals and memory, read concurrently, and then for the receipt.
+# How long the start of a turn waits for the policy and then for the lessons of goals and memory, which are read
+# concurrently; and then for the receipt.
 # Chosen here: many times what a healthy store takes, including a sidecar's first search.
 _READ_S = 1.0
 _KEEP_S = 0.5
@@ -98,7 +99,8 @@ class Lessons:
         session's last turn. `has_shell`: only lessons that a person reviewed. Raises nothing but cancellation."""
         if wish is None:
             return StartLessons(silence=SilenceReason.NOT_ASKED)
-        advice = await _in_time(self._policies.advice(scope))
+        ends_s = asyncio.get_running_loop().time() + _READ_S
+        advice = await _in_time(self._policies.advice(scope), ends_s)
         if advice is not None and not advice.gives(AdviceKind.LESSONS):
             return StartLessons(None, (_OFF,), SilenceReason.OFF_BY_POLICY)
         receipt = Receipt(
@@ -112,7 +114,9 @@ class Lessons:
         task = wish.task or started.task
         goals, memory = await asyncio.gather(
             # A goal's lessons are not reviewed.
-            _none() if has_shell else _in_time(self._goals.lessons(*(scope, wish.goal_id, task, receipt.time_us))),
+            _none()
+            if has_shell
+            else _in_time(self._goals.lessons(*(scope, wish.goal_id, task, receipt.time_us)), ends_s),
             self._of_memory(
                 *(scope, wish),
                 ContextTask(
@@ -121,6 +125,7 @@ class Lessons:
                     signatures=_signatures(failed),
                     has_shell=has_shell,
                 ),
+                ends_s,
             ),
         )
         if goals is None and (memory is None or self._memory is None):
@@ -190,10 +195,11 @@ class Lessons:
             return None
         return block
 
-    async def _of_memory(self, scope: Scope, wish: ContextWish, task: ContextTask) -> Fitting | None:
+    async def _of_memory(self, scope: Scope, wish: ContextWish, task: ContextTask, ends_s: float) -> Fitting | None:
         if self._memory is None or not (task.task.strip() or task.tools or task.signatures):
             return Fitting()
-        return await _in_time(self._not_held_back(self._memory, scope, task, wish.max_items or DEFAULT_ITEMS))
+        fitting = self._not_held_back(self._memory, scope, task, wish.max_items or DEFAULT_ITEMS)
+        return await _in_time(fitting, ends_s)
 
     async def _not_held_back(self, memory: MemoryContext, scope: Scope, task: ContextTask, max_items: int) -> Fitting:
         """The lessons that fit the task, without those that earlier blocks of the turn held back."""
@@ -218,10 +224,13 @@ def _signatures(failed: Sequence[SeenError]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(signature for signature in found if signature))
 
 
-async def _in_time(reading: Awaitable[_T]) -> _T | None:
-    """The result of `reading`; None when the store is away or too slow, or what it is for was erased."""
+async def _in_time(reading: Awaitable[_T], ends_s: float | None = None) -> _T | None:
+    """The result of `reading`; None when the store is away or too slow, or what it is for was erased. `ends_s`: when
+    its time is over, on the loop's clock; None: in `_READ_S`."""
+    if ends_s is None:
+        ends_s = asyncio.get_running_loop().time() + _READ_S
     try:
-        async with asyncio.timeout(_READ_S):
+        async with asyncio.timeout_at(ends_s):
             return await reading
     except _WITHOUT:
         return None
