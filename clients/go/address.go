@@ -44,7 +44,7 @@ func (e *AddressError) Error() string {
 }
 
 // transport is where the sidecar is, as gRPC names it, and how it is reached. The error is a *TokenInTheClearError or an
-// *AddressError, or says which file could not be read.
+// *AddressError, or says which file could not be read, or that a certificate has no TLS.
 func transport(o *options) (string, credentials.TransportCredentials, error) {
 	if path, unix := strings.CutPrefix(o.address, "unix:"); unix {
 		if strings.Trim(path, "/") == "" {
@@ -65,6 +65,11 @@ func transport(o *options) (string, credentials.TransportCredentials, error) {
 	if !secure {
 		if o.tokenFile != "" && !isLoopback(address) {
 			return "", nil, &TokenInTheClearError{address}
+		}
+		if o.certificateFile+o.keyFile != "" && !isLoopback(address) {
+			return "", nil, fmt.Errorf("sidemirror: the certificate of SIDEMIRROR_CLIENT_CERTIFICATE_FILE does nothing at %s "+
+				"without TLS: write https:// before the address, or use WithTLS, or name the authority's file in "+
+				"SIDEMIRROR_CA_FILE", address)
 		}
 		return target, insecure.NewCredentials(), nil
 	}

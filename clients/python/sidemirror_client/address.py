@@ -37,8 +37,8 @@ class Address:
 def address_of(
     given: str | None, *, tls: bool, ca_file: str, certificate_file: str, key_file: str, has_token: bool
 ) -> Address:
-    """The address and its transport. Raises TokenInTheClear; ValueError when it is no address; OSError when a file
-    cannot be read."""
+    """The address and its transport. Raises TokenInTheClear; ValueError when it is no address, or has a certificate
+    and no TLS on the way to another machine; OSError when a file cannot be read."""
     said = given or os.environ.get("SIDEMIRROR_ADDRESS") or DEFAULT_ADDRESS
     if said.startswith("unix:") and said.strip("/") != "unix:":
         return Address(said, None)
@@ -54,6 +54,11 @@ def address_of(
     if not is_tls:
         if has_token and not is_loopback(target):
             raise TokenInTheClear(target)
+        if (certificate_file or key_file) and not is_loopback(target):
+            raise ValueError(
+                f"the certificate of SIDEMIRROR_CLIENT_CERTIFICATE_FILE does nothing at {target} without TLS: write "
+                "https:// before the address, or set tls=True, or name the authority's file in SIDEMIRROR_CA_FILE"
+            )
         return Address(target, None)
     roots = Path(ca_file).read_bytes() if ca_file else system_roots()
     credentials = grpc.ssl_channel_credentials(roots, _read(key_file), _read(certificate_file))

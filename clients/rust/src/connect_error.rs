@@ -17,6 +17,8 @@ pub enum ConnectError {
     HalfIdentity,
     /// The token would go to this host over a connection that everybody on the way can read.
     TokenInTheClear(String),
+    /// A client's certificate is given, and the connection to this host would be plain.
+    CertificateWithoutTls(String),
     /// TLS was asked for, and the crate was built without its feature `tls`.
     NoTls,
     /// The system gives no thread for what goes on beside the agent.
@@ -38,6 +40,11 @@ impl fmt::Display for ConnectError {
                 to,
                 "the token of SIDEMIRROR_TOKEN_FILE does not go to {host} without TLS: write https:// before the address, \
                  or set `tls`, or name the authority's file in SIDEMIRROR_CA_FILE"
+            ),
+            Self::CertificateWithoutTls(host) => write!(
+                to,
+                "the certificate of SIDEMIRROR_CLIENT_CERTIFICATE_FILE does nothing at {host} without TLS: write https:// \
+                 before the address, or set `tls`, or name the authority's file in SIDEMIRROR_CA_FILE"
             ),
             Self::NoTls => write!(to, "TLS needs the feature `tls` of sidemirror-client"),
             Self::NoThread(_) => write!(to, "the client's own thread cannot be started"),
@@ -62,7 +69,11 @@ impl Error for ConnectError {
         match self {
             Self::Tls(error) => Some(error),
             Self::File(_, error) | Self::NoThread(error) => Some(error),
-            Self::Address(_) | Self::HalfIdentity | Self::TokenInTheClear(_) | Self::NoTls => None,
+            Self::Address(_)
+            | Self::HalfIdentity
+            | Self::TokenInTheClear(_)
+            | Self::CertificateWithoutTls(_)
+            | Self::NoTls => None,
         }
     }
 }

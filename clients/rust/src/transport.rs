@@ -35,9 +35,9 @@ pub(crate) fn endpoint_of(options: &Options, token_file: Option<&Path>) -> Resul
     let tls = options.tls || ca_file.is_some() || address.starts_with("https://");
     let target = target_of(&address, tls).ok_or_else(|| ConnectError::Address(address.clone()))?;
     let endpoint = endpoint_at(target)?;
+    let certificate = given(options.client_certificate_file.as_ref(), "SIDEMIRROR_CLIENT_CERTIFICATE_FILE");
+    let key = given(options.client_key_file.as_ref(), "SIDEMIRROR_CLIENT_KEY_FILE");
     if tls {
-        let certificate = given(options.client_certificate_file.as_ref(), "SIDEMIRROR_CLIENT_CERTIFICATE_FILE");
-        let key = given(options.client_key_file.as_ref(), "SIDEMIRROR_CLIENT_KEY_FILE");
         let identity = match (certificate, key) {
             (Some(certificate), Some(key)) => Some((read(&certificate)?, read(&key)?)),
             (None, None) => None,
@@ -48,6 +48,9 @@ pub(crate) fn endpoint_of(options: &Options, token_file: Option<&Path>) -> Resul
     let host = endpoint.uri().host().unwrap_or_default();
     if token_file.is_some() && !is_loopback(host) {
         return Err(ConnectError::TokenInTheClear(host.into()));
+    }
+    if (certificate.is_some() || key.is_some()) && !is_loopback(host) {
+        return Err(ConnectError::CertificateWithoutTls(host.into()));
     }
     Ok(endpoint)
 }

@@ -20,6 +20,16 @@ export class TokenInTheClear extends Error {
   }
 }
 
+/** A client's certificate is given, and the connection to another machine would be plain. */
+class IdleCertificate extends TypeError {
+  constructor(host: string) {
+    super(
+      `the certificate of SIDEMIRROR_CLIENT_CERTIFICATE_FILE does nothing at ${host} without TLS: write https:// before ` +
+        "the address, set tls: true, or name the authority's file in SIDEMIRROR_CA_FILE",
+    );
+  }
+}
+
 /** The address is none that the sidecar can be reached at. */
 class NoAddress extends TypeError {
   constructor(given: string) {
@@ -45,7 +55,8 @@ export interface Secrets {
   readonly tokenFile: string;
 }
 
-/** The way to an address. Throws TokenInTheClear, TypeError for what is no address, and when a file cannot be read. */
+/** The way to an address. Throws TokenInTheClear, TypeError for what is no address or a certificate without
+ * TLS, and when a file cannot be read. */
 export function wayTo(address: string, secrets: Secrets): Way {
   if (address.startsWith("unix:")) {
     const path = address.slice("unix:".length);
@@ -60,6 +71,7 @@ export function wayTo(address: string, secrets: Secrets): Way {
   const url = new URL(written);
   if (!isTls) {
     if (secrets.tokenFile !== "" && !isLoopback(url.hostname)) throw new TokenInTheClear(url.host);
+    if (secrets.certificateFile + secrets.keyFile !== "" && !isLoopback(url.hostname)) throw new IdleCertificate(url.host);
     return { baseUrl: url.origin, options: {} };
   }
   return {

@@ -20,10 +20,10 @@ record Address(String target, boolean tls) {
   private static final Pattern LOOPBACK = Pattern.compile("127(\\.(25[0-5]|2[0-4]\\d|1?\\d?\\d)){3}");
 
   /**
-   * Throws IllegalArgumentException for what is no address, TokenInTheClearException when a token would go to another
-   * machine in the clear.
+   * Throws IllegalArgumentException for what is no address and for a certificate without TLS on the way to another
+   * machine, TokenInTheClearException when a token would go there in the clear.
    */
-  static Address of(String given, boolean tls, boolean hasToken) {
+  static Address of(String given, boolean tls, boolean hasToken, boolean hasCertificate) {
     String bare = withoutSlashes(given);
     if (given.startsWith(UNIX) && !bare.equals(UNIX)) {
       return new Address(given, false);
@@ -43,6 +43,13 @@ record Address(String target, boolean tls) {
     }
     if (hasToken && !secure && !isLoopback(target)) {
       throw new TokenInTheClearException(target);
+    }
+    if (hasCertificate && !secure && !isLoopback(target)) {
+      throw new IllegalArgumentException(
+          "the certificate of SIDEMIRROR_CLIENT_CERTIFICATE_FILE does nothing at "
+              + target
+              + " without TLS: write https:// before the address, or set tls(true), or name the authority's file in"
+              + " SIDEMIRROR_CA_FILE");
     }
     return new Address(target, secure);
   }

@@ -50,7 +50,8 @@ final class Connections implements AutoCloseable {
   Connections(Sidemirror.Builder given, List<ClientInterceptor> interceptors, ScheduledExecutorService timers)
       throws IOException {
     this.timers = timers;
-    address = Address.of(given.address, given.tls || given.caFile != null, given.tokenFile != null);
+    boolean hasCertificate = given.certificateFile != null || given.keyFile != null;
+    address = Address.of(given.address, given.tls || given.caFile != null, given.tokenFile != null, hasCertificate);
     credentials = address.tls() ? tls(given) : InsecureChannelCredentials.create();
     this.interceptors = interceptors;
     if (!address.isUnix()) {

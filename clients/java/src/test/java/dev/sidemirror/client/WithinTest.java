@@ -47,10 +47,10 @@ class WithinTest {
     for (String there : List.of("127.0.0.1.example.com:1", "10.0.0.7:1", "localhost.example.com:1", "[::2]:1", "127.1:1")) {
       assertFalse(Address.isLoopback(there), there);
     }
-    assertEquals(new Address("sidecar.example.com:443", true), Address.of("https://sidecar.example.com/", false, true));
-    assertEquals(new Address("sidecar.example.com:443", true), Address.of("sidecar.example.com", true, true));
-    assertEquals(new Address("[::1]:443", true), Address.of("https://[::1]", false, true));
-    assertThrows(TokenInTheClearException.class, () -> Address.of("sidecar.example.com:1", false, true));
+    assertEquals(new Address("sidecar.example.com:443", true), Address.of("https://sidecar.example.com/", false, true, true));
+    assertEquals(new Address("sidecar.example.com:443", true), Address.of("sidecar.example.com", true, true, true));
+    assertEquals(new Address("[::1]:443", true), Address.of("https://[::1]", false, true, true));
+    assertThrows(TokenInTheClearException.class, () -> Address.of("sidecar.example.com:1", false, true, true));
   }
 
   /** Seen to fail when it counts as an event that was not delivered. */
