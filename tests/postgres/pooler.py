@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -63,10 +64,15 @@ class Pooler:
             command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         deadline = time.monotonic() + PATIENCE_S
-        while not (self.folder / ".s.PGSQL.6432").exists():
+        while not self._takes_connections():
             assert self._popen.poll() is None, self.log()
             assert time.monotonic() < deadline, self.log()
             time.sleep(0.02)
+
+    def _takes_connections(self) -> bool:
+        """Its socket is there a moment before it listens."""
+        with socket.socket(socket.AF_UNIX) as knock:
+            return knock.connect_ex(str(self.folder / ".s.PGSQL.6432")) == 0
 
     @property
     def pid(self) -> int:
