@@ -3,6 +3,7 @@
 import asyncio
 
 from sidemirror_server.turns.aside import Aside
+from sidemirror_server.vocabulary.giving_way import Awaited
 from tests.faults.clocks import SetClock
 
 
@@ -57,3 +58,13 @@ async def test_it_rests_three_times_as_long_as_it_worked() -> None:
                 clock.advance(took_s)
     assert waited_s[1] >= 0.059
     assert waited_s[2] >= 0.249
+
+
+async def test_it_makes_way_for_an_agent_that_waits() -> None:
+    """Seen to fail when it begins at once."""
+    awaited, loop = Awaited(), asyncio.get_running_loop()
+    aside = Aside(SetClock(), awaited)
+    awaited.call_failed()
+    began_s = loop.time()
+    async with asyncio.timeout(20), aside.alone():
+        assert loop.time() - began_s >= 0.02

@@ -1,5 +1,6 @@
 """Turns that have ended teach what followed their failing calls: each once, over the session's next turn, and late."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -35,7 +36,7 @@ from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
 from sidemirror_server.trace.receipts import NAMED, ShownIn
 from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.turns.recovery_learning import LATEST_US, LEASE_S, RecoveryLearner
-from sidemirror_server.vocabulary.giving_way import GivesWay
+from sidemirror_server.vocabulary.giving_way import Awaited, GivesWay
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId, new_id
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
@@ -56,6 +57,7 @@ class Learning(msgspec.Struct, frozen=True):
     store: SqliteObservations
     finder: RecoveryFinder
     learner: RecoveryLearner
+    awaited: Awaited
 
     async def turn(self, name: str, count: int, *whats: What, session: str = "s", caller: str = "") -> None:
         """A turn that has ended, an hour of the clock after the one before."""
@@ -88,8 +90,9 @@ async def learning(folder: Path) -> AsyncIterator[Learning]:
         log, store, receipts = SqliteTurnLog(database), SqliteObservations(database), SqliteReceipts(database)
         trials = SqliteTrials(database)
         finder = RecoveryFinder(store, trials, policies_on(database, clock), clock)
-        learner = RecoveryLearner(log, store, receipts, trials, finder, SERVES_ALL, clock)
-        yield Learning(database, clock, log, store, finder, learner)
+        awaited = Awaited()
+        learner = RecoveryLearner(log, store, receipts, trials, finder, SERVES_ALL, clock, awaited)
+        yield Learning(database, clock, log, store, finder, learner, awaited)
 
 
 def asks(number: int, email: str) -> ToolCalled:
@@ -131,7 +134,18 @@ async def test_a_long_turn_is_learned_in_pieces(tmp_path: Path, monkeypatch: pyt
         calls = [(asks(number, "a@b.de"), ToolFailed(f"c{number}", MISSING)) for number in range(100)]
         await own.turn("t", 1, *(what for call in calls for what in call))
         assert await own.learner.learn_due() == 1
-    assert asked == 202
+    assert asked == 205
+
+
+async def test_learning_makes_way_for_an_agent_that_waits(tmp_path: Path) -> None:
+    """Seen to fail when it begins at once."""
+    async with learning(tmp_path) as own:
+        await own.turn("t", 1, asks(1, "a@b.de"), ToolFailed("c1", MISSING))
+        loop = asyncio.get_running_loop()
+        own.awaited.call_failed()
+        began_s = loop.time()
+        assert await own.learner.learn_due() == 1
+        assert loop.time() - began_s >= 0.02
 
 
 async def test_what_is_told_is_counted_once_for_all_turns_of_a_claim(

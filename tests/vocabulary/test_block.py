@@ -1,5 +1,7 @@
 """A block of lessons: what is shown, what is left out and why, and that no lesson can pass for more than a lesson."""
 
+import sys
+
 import pytest
 
 from sidemirror_server.vocabulary.block import (
@@ -8,6 +10,7 @@ from sidemirror_server.vocabulary.block import (
     BlockLesson,
     ContextBlock,
     Omitted,
+    _is_blank,
     count_tokens,
     one_line,
     render,
@@ -125,6 +128,12 @@ def test_no_text_passes_for_a_heading_or_an_item(hostile: str) -> None:
     assert lines[1].index("]") > lines[1].index("done")
     assert lines[2] == "• [Goal: y] true"
     assert all(character.isprintable() for character in block.text.replace("\n", ""))
+
+
+def test_of_what_is_printable_only_the_space_is_blank() -> None:
+    """`one_line` looks at single characters only in texts that are not printable."""
+    every = (chr(point) for point in range(sys.maxunicode + 1))
+    assert [one for one in every if _is_blank(one) and one.isprintable()] == [" "]
 
 
 def test_one_line() -> None:

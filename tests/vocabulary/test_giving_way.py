@@ -1,10 +1,10 @@
-"""Long work gives way to others after a millisecond, and not before."""
+"""Long work gives way to others after a millisecond and not before, and while an agent waits."""
 
 import asyncio
 import time
 
 from sidemirror_server.vocabulary import giving_way
-from sidemirror_server.vocabulary.giving_way import GivesWay
+from sidemirror_server.vocabulary.giving_way import Awaited, GivesWay
 
 
 async def turns_of_another(pieces: int, piece_s: float) -> int:
@@ -33,3 +33,33 @@ async def test_others_run_between_pieces_of_a_millisecond() -> None:
 async def test_short_work_goes_on() -> None:
     """On a busy machine a piece may take as long as it likes: of several such works one is not held up."""
     assert min([await turns_of_another(20, 0.0) for _ in range(20)]) <= 3
+
+
+async def waited_s(gives_way: GivesWay) -> float:
+    began_s = time.perf_counter()
+    await gives_way()
+    return time.perf_counter() - began_s
+
+
+async def test_it_waits_while_an_agent_does() -> None:
+    """Seen to fail with work that gives way without looking for who waits."""
+    awaited = Awaited()
+    gives_way = GivesWay(awaited)
+    awaited.call_failed()
+    assert await waited_s(gives_way) >= giving_way._TOLD_WITHIN_S / 2
+
+
+async def test_where_an_agent_always_waits_it_has_half_of_the_time() -> None:
+    """Seen to fail with work that waits each time."""
+    awaited = Awaited()
+    gives_way, worked_s, slept_s = GivesWay(awaited), 0.0, 0.0
+    for _ in range(200):
+        awaited.call_failed()
+        slept_s += await waited_s(gives_way)
+        began_s = time.perf_counter()
+        while time.perf_counter() < began_s + giving_way._SLICE_S:
+            pass
+        worked_s += time.perf_counter() - began_s
+    # What the machine adds to a sleep counts against the work.
+    assert worked_s > slept_s / 3
+    assert slept_s > giving_way._TOLD_WITHIN_S

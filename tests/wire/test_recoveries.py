@@ -1,6 +1,7 @@
 """What repaired a failing call before is told when a call fails like that again, and is found by anyone."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -199,6 +200,16 @@ async def test_a_turn_that_is_taken_up_again_is_not_told_again(tmp_path: Path) -
         assert await fails(served.stub, 1) == ["advice"]
     async with running(tmp_path) as served:
         assert await fails(served.stub, 2) == []
+
+
+async def test_the_work_beside_calls_hears_of_one_that_fails(tmp_path: Path) -> None:
+    """It makes way for the agent. Seen to fail without the line in `recovery_advice.py`."""
+    async with running(tmp_path) as served:
+        await served.stub.StartTurn(thinking_pb.StartTurnRequest(turn_id="t", session_id="s"), timeout=60)
+        began_s = time.perf_counter()
+        assert served.sidecar.memory._awaited.left_s(began_s) < 0
+        await fails(served.stub, 1)
+        assert served.sidecar.memory._awaited.left_s(began_s) > 0
 
 
 async def fails(stub: Stub, number: int) -> list[str | None]:

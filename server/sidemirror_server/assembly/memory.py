@@ -44,6 +44,7 @@ from sidemirror_server.turns.recovery_learning import RecoveryLearner
 from sidemirror_server.turns.retired import RetiredWords
 from sidemirror_server.turns.teaching import KIND as LEARN_TURN
 from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.giving_way import Awaited
 from sidemirror_server.work.worker import Handler
 
 # Entry points by which packages offer scorers of memories: callables `memory.scoring.Scored` → `memory.scoring.Scores`.
@@ -82,11 +83,13 @@ class ReflectiveMemory:
         )
         self.recoveries = RecoveryFinder(stores.observations, stores.trials, policies, clock, telling)
         self.schedule: DreamSchedule | None = None
+        self._awaited = Awaited()
         self.learner: RecoveryLearner | None = None
         if settings.memory.enabled and settings.memory.mode == "full":
             self.schedule = DreamSchedule(stores.dreams, stores.work, stores.log, clock, serves)
             self.learner = RecoveryLearner(
-                *(stores.log, stores.observations, stores.receipts, stores.trials, self.recoveries, serves, clock)
+                *(stores.log, stores.observations, stores.receipts, stores.trials),
+                *(self.recoveries, serves, clock, self._awaited),
             )
 
     @property
@@ -98,7 +101,7 @@ class ReflectiveMemory:
         """Tells turns of recoveries; None while none are learned."""
         if self.learner is None:
             return None
-        return RecoveryAdvice(self.recoveries, lessons, recorder, self._clock, self.learner.turn_ended)
+        return RecoveryAdvice(self.recoveries, lessons, recorder, self._clock, self._awaited, self.learner.turn_ended)
 
     @property
     def embedding(self) -> EmbeddingFacts | None:
@@ -141,7 +144,7 @@ class ReflectiveMemory:
         if learns:
             learner = Learner(
                 *(stores.log, stores.sessions, stores.receipts, stores.memory_graph),
-                *(Reflector(gateway, MemoryPrompts(own), scorer), keeper, clock),
+                *(Reflector(gateway, MemoryPrompts(own), scorer), keeper, clock, self._awaited),
                 once_per_signature=asks_to_learn(self._settings),
             )
             handlers[LEARN_TURN] = learner.handle

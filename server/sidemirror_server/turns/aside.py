@@ -9,6 +9,7 @@ import contextlib
 from collections.abc import AsyncIterator
 
 from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.giving_way import Awaited, GivesWay
 
 # A rest takes this many times as long as the piece of work before it, but not longer than the seconds below. Chosen
 # here: calls have three quarters of the time, and eight slow pieces wait for two seconds in all.
@@ -19,8 +20,10 @@ _LONGEST_REST_S = 0.25
 class Aside:
     """Lets one piece of work in at a time. Use it from one event loop only."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, awaited: Awaited | None = None) -> None:
+        """`awaited`: whom the work makes way for before it begins."""
         self._clock = clock
+        self._gives_way = GivesWay(awaited)
         self._taken = asyncio.Lock()
         self._rested_s = 0.0
 
@@ -30,6 +33,7 @@ class Aside:
         waits for a model."""
         async with self._taken:
             await asyncio.sleep(max(0.0, self._rested_s - self._clock.monotonic_s()))
+            await self._gives_way()
             began_s = self._clock.monotonic_s()
             try:
                 yield

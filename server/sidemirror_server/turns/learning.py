@@ -43,6 +43,7 @@ from sidemirror_server.turns.teaching import KIND, Cause, EndedTurn, ended_turn_
 from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import Disabled, NotFound, SpendCapReached, WrongState
+from sidemirror_server.vocabulary.giving_way import Awaited
 from sidemirror_server.vocabulary.ids import JobId, SessionId, TurnId, derived_id
 from sidemirror_server.vocabulary.scope import Scope, whose
 from sidemirror_server.work.queue import JobState, NewJob, Work
@@ -79,10 +80,12 @@ class Learner:
         reflector: Reflector,
         keeper: Keeper,
         clock: Clock,
+        awaited: Awaited,
         *,
         once_per_signature: bool,
     ) -> None:
-        """`once_per_signature`: a failure that a memory is about already is not reflected on again."""
+        """`once_per_signature`: a failure that a memory is about already is not reflected on again. `awaited`: whom the
+        learning makes way for."""
         self._log = log
         self._sessions = sessions
         self._receipts = receipts
@@ -91,7 +94,7 @@ class Learner:
         self._keeper = keeper
         self._clock = clock
         self._once_per_signature = once_per_signature
-        self._aside = Aside(clock)
+        self._aside = Aside(clock, awaited)
 
     async def handle(self, task: ClaimedJob) -> bytes:
         """Learns from the job's turn; the result is a `LearningResult`. Raises NotNow, Hopeless when a cap is reached,

@@ -27,6 +27,7 @@ from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.block import BlockLesson, ContextBlock
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreUnavailable
+from sidemirror_server.vocabulary.giving_way import Awaited
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, new_id
 from sidemirror_server.vocabulary.scope import whose
 from sidemirror_server.vocabulary.silence import Silence, SilenceReason
@@ -48,9 +49,12 @@ class RecoveryAdvice:
         lessons: Lessons,
         recorder: Recorder,
         clock: Clock,
+        awaited: Awaited,
         turn_ended: Callable[[], None] = lambda: None,
     ) -> None:
-        """`turn_ended` is called when an agent has finished a turn: there may be something to learn."""
+        """`awaited` is told of failing calls. `turn_ended` is called when an agent has finished a turn: there may be
+        something to learn."""
+        self._awaited = awaited
         self._turn_ended = turn_ended
         self._finder = finder
         self._counting: set[asyncio.Task[None]] = set()
@@ -72,6 +76,7 @@ class RecoveryAdvice:
         calls = turn.calls
         if calls is None or calls.failed is None or not turn.accepts:
             return
+        self._awaited.call_failed()
         # What a nudge may say of the next such failure.
         counting = asyncio.create_task(self._count(turn, calls, calls.failed.signature))
         self._counting.add(counting)

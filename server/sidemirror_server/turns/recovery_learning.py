@@ -36,7 +36,7 @@ from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, ReceiptItem
 from sidemirror_server.vocabulary.block import BlockItem
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import SidemirrorError
-from sidemirror_server.vocabulary.giving_way import GivesWay
+from sidemirror_server.vocabulary.giving_way import Awaited, GivesWay
 from sidemirror_server.vocabulary.outage import Outage
 from sidemirror_server.vocabulary.scope import Scope, Serves, whose
 
@@ -75,7 +75,9 @@ class RecoveryLearner:
         finder: RecoveryFinder,
         serves: Serves,
         clock: Clock,
+        awaited: Awaited,
     ) -> None:
+        """`awaited`: whom the learning makes way for."""
         self._log = log
         self._store = store
         self._receipts = receipts
@@ -87,6 +89,7 @@ class RecoveryLearner:
         self._failures = Outage(_log, "turn_not_learned", "turns_learned_again", clock)
         self._ended = asyncio.Event()
         self._busy_until_s = 0.0
+        self._gives_way = GivesWay(awaited)
 
     def turn_ended(self) -> None:
         """A turn has ended in this process."""
@@ -108,6 +111,7 @@ class RecoveryLearner:
 
     async def learn_due(self) -> int:
         """Learns from the turns of one claim; returns how many there were. Raises what the store raises."""
+        await self._gives_way()
         now_us = self._clock.now_us()
         due = await self._store.claim(self._serves, now_us, now_us + int(LEASE_S * 1e6), _AT_ONCE)
         learned: dict[Scope, set[str]] = {}
@@ -145,11 +149,12 @@ class RecoveryLearner:
 
     async def _learn(self, turn: UnlearnedTurn) -> set[str]:
         """Keeps what a turn taught; returns the signatures of it."""
+        await self._gives_way()
         head = await self._log.head(turn.scope, turn.turn_id)
         if head is None or head.standing is TurnStanding.OPEN:
             await self._store.keep(turn.scope, turn.turn_id, ())
             return set()
-        fold = _Fold(turn.scope, self._log, self._store, self._receipts, self._finder)
+        fold = _Fold(turn.scope, self._log, self._store, self._receipts, self._finder, self._gives_way)
         before = await self._before(turn.scope, head)
         if before is not None:
             await fold.turn(before)
@@ -159,6 +164,7 @@ class RecoveryLearner:
         if turn.is_late:
             fold.observations += end(fold.trail)
         found = fold.shadowed()[:_MOST_OF_TURN]
+        await self._gives_way()
         again_us = max(head.updated_us, self._clock.now_us()) + LATEST_US if waits(fold.trail) else None
         await self._store.keep(turn.scope, turn.turn_id, found, again_us)
         await self._settle(turn.scope, found, {key: one for key, one in fold.shown.items() if key not in fold.late})
@@ -211,13 +217,20 @@ class _Fold:
     held back from them, by id. `late`: the ids of those of which an agent was told when it had gone on."""
 
     def __init__(
-        self, scope: Scope, log: TurnLog, store: Observations, receipts: Receipts, finder: RecoveryFinder
+        self,
+        scope: Scope,
+        log: TurnLog,
+        store: Observations,
+        receipts: Receipts,
+        finder: RecoveryFinder,
+        gives_way: GivesWay,
     ) -> None:
         self._scope = scope
         self._log = log
         self._store = store
         self._receipts = receipts
         self._finder = finder
+        self._gives_way = gives_way
         self.trail = Trail()
         self.observations: list[Observation] = []
         self.shown: dict[str, Receipt] = {}
@@ -243,11 +256,11 @@ class _Fold:
         self._said.clear()
         self._named.clear()
         begin(self.trail, Where(self._scope, head.turn_id, head.session_id, head.session_id))
-        after, outcome, gives_way = 0, "", GivesWay()
+        after, outcome = 0, ""
         while entries := await self._log.read(self._scope, head.turn_id, after, _PAGE, _PAGE_BYTES):
             after = entries[-1].sequence
             for entry in entries:
-                await gives_way()
+                await self._gives_way()
                 recorded = recorded_in(entry)
                 if isinstance(recorded, Event):
                     outcome = await self._event(head, recorded, outcome, entry.at_us)

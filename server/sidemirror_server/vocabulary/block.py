@@ -126,17 +126,20 @@ def one_line(text: str, limit: int = ITEM_CHARS) -> str:
     one space, and a bullet becomes a dot. Square brackets around words become round ones, so that the words do not look
     like a heading or a label.
     """
-    visible = "".join(" " if _is_blank(c) else c for c in text[: 8 * limit])
+    visible = text[: 8 * limit]
+    if not visible.isprintable():  # of what is printable only the space is blank
+        visible = "".join(" " if _is_blank(c) else c for c in visible)
     # The text is cut before the patterns run, so that no text makes them slow.
     folded = " ".join(visible.split()).translate(_MARKS)[: limit + 1]
-    folded = _FORGED_BEGIN.sub("(", _FORGED.sub(r"(\1)", folded))
+    if "[" in folded:
+        folded = _FORGED_BEGIN.sub("(", _FORGED.sub(r"(\1)", folded))
     return folded if len(folded) <= limit else f"{folded[: limit - 1].rstrip()}…"
 
 
 def count_tokens(text: str) -> int:
     """An estimate of the text's tokens: one for four ASCII characters, one for each other character. Chosen here:
     within a third of common tokenisers' counts for English and Chinese."""
-    plain = sum(character.isascii() for character in text)
+    plain = len(text.encode("ascii", "ignore"))
     return (plain + 3) // 4 + len(text) - plain
 
 

@@ -5,6 +5,7 @@ from a tool's output is repeated.
 """
 
 import re
+from functools import lru_cache
 
 import msgspec
 
@@ -14,6 +15,8 @@ _NAME = r"[\w.$/-]{1,60}"
 _QUOTED = rf"(?:['\"`]({_NAME})['\"`]|(?!['\"`])({_NAME}))"
 _COLUMN = r"(?:column|field|attribute|key|property)"
 _READ_CHARS = 2_000
+# How many errors are remembered. Chosen here: those of the turns under way, which ask of each several times.
+_MOST_HELD = 256
 
 # What the name is called, and where it stands; the first that matches holds.
 _WORDINGS = tuple(
@@ -60,7 +63,11 @@ class MissingName(msgspec.Struct, frozen=True):
 
 def missing_name(error_text: str) -> MissingName | None:
     """The name that an error says does not exist; None if it names none, or one that looks like a value."""
-    text = error_text[:_READ_CHARS]
+    return _missing_in(error_text[:_READ_CHARS])
+
+
+@lru_cache(_MOST_HELD)
+def _missing_in(text: str) -> MissingName | None:
     for what, pattern in _WORDINGS:
         if what == "table" and not _SAYS_MISSING.search(text):
             continue
