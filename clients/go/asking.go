@@ -161,7 +161,7 @@ func (t *Turn) Revised(
 	return revised, nil
 }
 
-// busyPause: so long a warning that the sidecar is too busy for a method is not repeated.
+// busyPause: so long a warning that the sidecar is too busy for a method, or has no answer now, is not repeated.
 const busyPause = time.Minute
 
 // refusal is a kind of it: the method whose question was refused, and how.
@@ -171,7 +171,7 @@ type refusal struct {
 }
 
 // ask makes a call that is given up when the sidecar goes, and tried again when HTTP/2 refuses it. Nothing of the sidecar's
-// makes an agent fail; what it refuses, or is too busy for, is logged. The agent has asked when it began.
+// makes an agent fail; what it refuses, or has no answer to, is logged. The agent has asked when it began.
 func (t *Turn) ask(ctx context.Context, method string, began time.Time, call func(context.Context) error) {
 	here, outages := t.link.now()
 	if here.Err() != nil {
@@ -206,8 +206,8 @@ func (t *Turn) ask(ctx context.Context, method string, began time.Time, call fun
 }
 
 // declined tells that a question comes to nothing: that it is refused, once for each method and status, and that the sidecar
-// is too busy for it, once a minute for each method. A sidecar of which nothing was heard since may be away, which is told
-// otherwise.
+// is too busy for it or has no answer now, once a minute for each method. A sidecar of which nothing was heard since may be
+// away, which is told otherwise.
 func (t *Turn) declined(method string, began time.Time, why error) {
 	isBusy := isSlow(why) && t.link.silence.heardSince(began) || status.Code(why) == codes.ResourceExhausted
 	about := []any{"method", method, "turn_id", t.ID, "address", t.link.o.address, "waited", time.Since(began), "why", why}
@@ -216,8 +216,10 @@ func (t *Turn) declined(method string, began time.Time, why error) {
 		if _, told := t.client.refusals.LoadOrStore(refusal{method, status.Code(why)}, true); !told {
 			slog.Warn("the sidecar has refused what a turn asks for", about...)
 		}
-	case isBusy && t.client.isNewlyBusy(method):
+	case isBusy && t.client.isNewlyWithout(method, "busy"):
 		slog.Warn("the sidecar is too busy for what a turn asks for", about...)
+	case isAnswered(why) && t.client.isNewlyWithout(method, "away"):
+		slog.Warn("the sidecar has no answer now to what a turn asks for", about...)
 	}
 }
 

@@ -36,7 +36,7 @@ type Client struct {
 	link       *link
 	losses     losses
 	refusals   sync.Map // by refusal: those that the log has
-	busy       sync.Map // by method: when the log had last that the sidecar is too busy for it
+	without    sync.Map // by method and reason: when the log had last that it comes to nothing
 	closing    sync.Mutex
 	mu         sync.Mutex
 	turns      map[*Turn]struct{}
@@ -246,12 +246,12 @@ func bounded(ctx context.Context, limit time.Duration) (context.Context, context
 	return context.WithTimeout(ctx, limit)
 }
 
-// isNewlyBusy: the log has not had for a while that the sidecar is too busy for this method.
-func (c *Client) isNewlyBusy(method string) bool {
-	now := time.Now()
-	if told, had := c.busy.Load(method); had && now.Sub(told.(time.Time)) < busyPause {
+// isNewlyWithout: the log has not had for a while that this method comes to nothing, and why.
+func (c *Client) isNewlyWithout(method, why string) bool {
+	now, this := time.Now(), [2]string{method, why}
+	if told, had := c.without.Load(this); had && now.Sub(told.(time.Time)) < busyPause {
 		return false
 	}
-	c.busy.Store(method, now)
+	c.without.Store(this, now)
 	return true
 }

@@ -27,9 +27,16 @@ func isRefusedStream(err error) bool {
 	return status.Code(err) == codes.Unavailable && strings.Contains(status.Convert(err).Message(), "REFUSED_STREAM")
 }
 
-// isGone: a connection cannot be made, or has broken. What the sidecar itself says has a reason.
+// isAnswered: a call that is UNAVAILABLE was answered: the sidecar's store or model is away, and it says so itself. One that
+// ends says so too, and is as good as away.
+func isAnswered(err error) bool {
+	reason := ProblemOf(err).Reason
+	return status.Code(err) == codes.Unavailable && reason != "" && reason != "DRAINING"
+}
+
+// isGone: a connection cannot be made, or has broken.
 func isGone(err error) bool {
-	return status.Code(err) == codes.Unavailable && !isRefusedStream(err) && ProblemOf(err).Reason == ""
+	return status.Code(err) == codes.Unavailable && !isRefusedStream(err) && !isAnswered(err)
 }
 
 // ProblemOf returns what came with the error of a call; empty fields where nothing did.

@@ -13,7 +13,7 @@ from grpc_health.v1 import health_pb2
 from sidemirror.v1 import common_pb2, critique_pb2, reflective_memory_pb2, sidecar_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.boundary.status import call_status_of
-from sidemirror_server.vocabulary.errors import StoreFull
+from sidemirror_server.vocabulary.errors import ModelUnavailable, StoreFull, StoreUnavailable
 
 # Streams of a turn of the kind "later" that there is no room for.
 REFUSED = 2
@@ -33,7 +33,8 @@ class Troubled(grpc.GenericRpcHandler):
     """`internal` and `bare`: each stream ends with INTERNAL, the second kind without details. `later`: the first ones
     with RESOURCE_EXHAUSTED and when to come again. `slowly`: each stream takes one event and ends with INTERNAL.
     `behind`: it is told two blocks, and the stream ends with INTERNAL behind the summary, without details.
-    `busy`: the first answer waits until a health check has come, which is answered later still."""
+    `busy`: the first answer waits until a health check has come, which is answered later still. The first report of an
+    outcome finds the store away, and each critique of "no model" the model."""
 
     def __init__(self, folder: Path) -> None:
         self.socket = folder / "troubled.sock"
@@ -48,6 +49,8 @@ class Troubled(grpc.GenericRpcHandler):
         self._asked = threading.Event()
         # The receipts whose outcome was reported.
         self.outcomes: list[str] = []
+        # When reports of an outcome came, in seconds.
+        self.reports_s: list[float] = []
         self._lock = threading.Lock()
         self._server = grpc.server(futures.ThreadPoolExecutor(16))
         self._server.add_generic_rpc_handlers((self,))
@@ -92,7 +95,10 @@ class Troubled(grpc.GenericRpcHandler):
             time.sleep(HEALTHY_S)
         return health_pb2.HealthCheckResponse(status="SERVING").SerializeToString()
 
-    def _report_outcome(self, request: bytes, _context: grpc.ServicerContext) -> bytes:
+    def _report_outcome(self, request: bytes, context: grpc.ServicerContext) -> bytes:
+        self.reports_s.append(time.monotonic())
+        if len(self.reports_s) == 1:
+            context.abort_with_status(call_status_of(StoreUnavailable()))
         self.outcomes.append(reflective_memory_pb2.ReportOutcomeRequest.FromString(request).receipt_id)
         return reflective_memory_pb2.ReportOutcomeResponse().SerializeToString()
 
@@ -154,8 +160,11 @@ class Troubled(grpc.GenericRpcHandler):
             request = next(requests)
 
 
-def _judged(request: bytes, _context: grpc.ServicerContext) -> bytes:
-    time.sleep(LATE_S if critique_pb2.CritiqueRequest.FromString(request).response == "late" else 0)
+def _judged(request: bytes, context: grpc.ServicerContext) -> bytes:
+    response = critique_pb2.CritiqueRequest.FromString(request).response
+    if response == "no model":
+        context.abort_with_status(call_status_of(ModelUnavailable()))
+    time.sleep(LATE_S if response == "late" else 0)
     verdict = common_pb2.CritiqueResult(critique_id="verdict", status=common_pb2.RESULT_STATUS_OK)
     return critique_pb2.CritiqueResponse(critique=verdict).SerializeToString()
 

@@ -14,7 +14,7 @@ import grpc
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_client.link import FIRST_PAUSE_S, LONGEST_PAUSE_S, Link
 from sidemirror_client.pool import Pool
-from sidemirror_client.problem import FINAL, is_refused, problem_of, reason_of
+from sidemirror_client.problem import FINAL, is_answered, is_refused, problem_of, reason_of
 from sidemirror_client.turn_queue import Queue, Report, Wakes
 
 # What the sidecar takes in one request; bytes are kept well below its 4 MiB a message.
@@ -306,7 +306,7 @@ class Delivery:
                     self._link.say(f"the sidecar has refused {report.what} of turn {self._queue.turn_id}", error)
                     self._queue.drop_report()
                     return
-                pause_s = max(pause_s, self._pause_s(error, outage))
+                pause_s = max(pause_s, self._report_pause_s(error, outage))
             else:
                 if answer is not None:
                     self._link.answered(outage)
@@ -328,6 +328,13 @@ class Delivery:
         lost = f"turn {turn_id} is lost, the sidecar has failed with it {tries} times"
         self._link.say(lost if tries >= MOST_TRIES else f"the sidecar has refused turn {turn_id}", error)
         return True
+
+    def _report_pause_s(self, error: Exception, outage: int) -> float:
+        """As of a stream; but a sidecar whose store is away takes the report later, and the agent goes on with it."""
+        if isinstance(error, grpc.aio.AioRpcError) and is_answered(error):
+            self._link.heard()
+            return problem_of(error).retry_after_s or 0.0
+        return self._pause_s(error, outage)
 
     def _pause_s(self, error: Exception, outage: int) -> float:
         """How long the sidecar wants to be left alone. It is away where nobody says what the matter is."""

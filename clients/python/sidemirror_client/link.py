@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator
 import grpc
 
 from sidemirror_client.calls import TokenUnusable
-from sidemirror_client.problem import FINAL, is_refused, reason_of
+from sidemirror_client.problem import FINAL, is_answered, is_refused, reason_of
 
 _log = logging.getLogger("sidemirror_client")
 
@@ -63,7 +63,7 @@ class Link:
         self._is_not_permitted = False
         # Which calls were refused, and how; each is told once.
         self._refusals: set[tuple[str, grpc.StatusCode]] = set()
-        # When each call was told to be too much for the sidecar, the last time.
+        # When it was last told of each call why it comes to nothing.
         self._busy_s: dict[str, float] = {}
         self.closed = False
         # Bytes that wait, of all turns, which are on several threads.
@@ -166,6 +166,8 @@ class Link:
         code = error.code()
         if code is grpc.StatusCode.UNAUTHENTICATED:
             self.refused(error, outage)
+        elif is_answered(error):
+            self.heard()
         elif code is grpc.StatusCode.UNAVAILABLE and not is_refused(error):
             self.lost(reason_of(error), outage)
         elif code not in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE):
@@ -177,7 +179,7 @@ class Link:
 
     def declined(self, call: str, error: Exception, began_s: float) -> None:
         """A call has failed that the agent made then, and gets nothing for. A refusal is told once for each call and
-        status, that the sidecar is too busy once a minute for each call. Never raises."""
+        status, that the sidecar is too busy or has no answer now once a minute for each call. Never raises."""
         if not isinstance(error, grpc.aio.AioRpcError):
             return
         code = error.code()
@@ -186,6 +188,8 @@ class Link:
             self.say(f"{call} is refused, the agent gets nothing for it", error)
         elif code is grpc.StatusCode.RESOURCE_EXHAUSTED:
             self._busy(call, reason_of(error))
+        elif is_answered(error):
+            self._without(f"has no answer now for {call}", reason_of(error))
         elif code is grpc.StatusCode.DEADLINE_EXCEEDED:
             self.late(call, began_s)
 
@@ -196,11 +200,13 @@ class Link:
             self._busy(call, f"no answer within {_now_s() - began_s:.3g} s")
 
     def _busy(self, call: str, why: str) -> None:
+        self._without(f"is too busy for {call}", why)
+
+    def _without(self, what: str, why: str) -> None:
         now_s = _now_s()
-        if now_s - self._busy_s.get(call, float("-inf")) >= BUSY_PAUSE_S:
-            self._busy_s[call] = now_s
-            told = "Sidemirror at %s is too busy for %s, the agent gets nothing for it: %s"
-            _log.warning(told, self._address, call, why)
+        if now_s - self._busy_s.get(what, float("-inf")) >= BUSY_PAUSE_S:
+            self._busy_s[what] = now_s
+            _log.warning("Sidemirror at %s %s, the agent gets nothing for it: %s", self._address, what, why)
 
     async def there(self) -> None:
         """Returns once the sidecar answers."""

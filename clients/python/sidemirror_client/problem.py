@@ -43,6 +43,12 @@ def is_refused(error: grpc.aio.AioRpcError) -> bool:
     return error.code() is grpc.StatusCode.INTERNAL and error.details() == "Internal error from Core"
 
 
+def is_answered(error: grpc.aio.AioRpcError) -> bool:
+    """Whether a call that is UNAVAILABLE was answered: the sidecar's store or model is away, and it says so itself. One
+    that ends says so too, and is as good as away."""
+    return error.code() is grpc.StatusCode.UNAVAILABLE and problem_of(error).reason not in ("", "DRAINING")
+
+
 def reason_of(error: grpc.aio.AioRpcError) -> str:
     """The status and gRPC's own words, which say what is wrong with a connection."""
     return f"{error.code().name} ({error.details()})" if error.details() else error.code().name

@@ -14,7 +14,7 @@ use tonic::{Code, Status};
 use tonic_health::pb::{health_client::HealthClient, HealthCheckRequest};
 
 use crate::calls::{Carried, TOKEN_UNUSABLE};
-use crate::problem::{is_busy, unbroken};
+use crate::problem::{is_answered, is_busy, unbroken};
 use crate::v1::{sidecar_service_client::SidecarServiceClient, GetServerInfoRequest};
 
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -86,7 +86,7 @@ struct State {
     /// Which methods of turns were refused, and how, as far as that was told.
     told_refusals: HashSet<(&'static str, Code)>,
     /// When it was told last that the sidecar is too busy for a method.
-    told_busy: HashMap<&'static str, Instant>,
+    told_without: HashMap<(&'static str, &'static str), Instant>,
     back: Option<Instant>,
     /// Since when what was sent waits for an answer, and when something came last.
     sent: HashMap<u64, Instant>,
@@ -289,12 +289,12 @@ impl Link {
         self.state().told_refusals.insert((method, code))
     }
 
-    /// Whether it was not told for a while that the sidecar is too busy for this method.
-    pub fn is_newly_busy(&self, method: &'static str) -> bool {
+    /// Whether it was not told for a while that this method comes to nothing, and why.
+    pub fn is_newly_without(&self, method: &'static str, why: &'static str) -> bool {
         let (now, mut state) = (Instant::now(), self.state());
-        let is_new = state.told_busy.get(method).is_none_or(|told| now - *told >= BUSY_PAUSE);
+        let is_new = state.told_without.get(&(method, why)).is_none_or(|told| now - *told >= BUSY_PAUSE);
         if is_new {
-            state.told_busy.insert(method, now);
+            state.told_without.insert((method, why), now);
         }
         is_new
     }
@@ -303,6 +303,7 @@ impl Link {
     pub fn failed(self: &Arc<Self>, status: &Status, outages: u64) {
         match status.code() {
             Code::Unauthenticated => self.refused(status, outages),
+            Code::Unavailable if is_answered(status) => self.heard(),
             Code::Unavailable if !is_busy(status) => self.lost(status, outages),
             Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled => {}
             _ => self.heard(),

@@ -42,6 +42,12 @@ pub(crate) fn unbroken(status: Status) -> Status {
     status
 }
 
+/// Whether a call that is UNAVAILABLE was answered: the sidecar's store or model is away, and it says so itself. One that
+/// ends says so too, and is as good as away.
+pub(crate) fn is_answered(status: &Status) -> bool {
+    status.code() == Code::Unavailable && !["", "DRAINING"].contains(&problem_of(status).reason.as_str())
+}
+
 /// HTTP/2's word for: not begun with, come again. The sidecar still counts streams that have ended.
 pub(crate) fn is_busy(status: &Status) -> bool {
     cause_of(status).contains("refused stream")

@@ -8,7 +8,7 @@ use tonic::{Code, Status};
 
 use crate::delivery::Trouble;
 use crate::link::{about, FIRST_PAUSE};
-use crate::problem::unbroken;
+use crate::problem::{is_answered, problem_of, unbroken};
 use crate::queue::Shared;
 use crate::texts::cut_goal;
 use crate::v1::{GoalState, ReportGoalRequest, ReportOutcomeRequest, TaskOutcome};
@@ -94,6 +94,11 @@ impl Shared {
                 (_, Trouble::NotLetIn) => {
                     link.refused(&status, outages);
                     Duration::ZERO
+                }
+                // Its store is away: it takes the report later.
+                (Code::Unavailable, _) if is_answered(&status) => {
+                    link.heard();
+                    problem_of(&status).retry_after.unwrap_or_default()
                 }
                 (Code::Unavailable, _) => {
                     link.lost(&status, outages);

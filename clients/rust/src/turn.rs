@@ -13,6 +13,7 @@ use crate::client::{Home, Open};
 use crate::delivery::Trouble;
 use crate::event;
 use crate::link::Reach;
+use crate::problem::is_answered;
 use crate::queue::{Shared, State};
 use crate::texts::{cut, name_tool, shorten, LONGEST_TEXT_BYTES};
 use crate::v1::{
@@ -310,8 +311,8 @@ impl Turn {
         &self.shared().home
     }
 
-    /// The answer to a call, or None: nothing of the sidecar's makes an agent fail. What it refuses, or is too busy for, is
-    /// told. `began`: when the agent has asked.
+    /// The answer to a call, or None: nothing of the sidecar's makes an agent fail. What it refuses, or has no answer to,
+    /// is told. `began`: when the agent has asked.
     async fn ask<T>(
         &self,
         method: &'static str,
@@ -342,6 +343,7 @@ impl Turn {
                     }
                     (Trouble::Final, _) => {}
                     (_, Code::ResourceExhausted) => self.busy(method, &status),
+                    (_, Code::Unavailable) if is_answered(&status) => self.unable(method, &status),
                     (_, Code::DeadlineExceeded) => self.late(method, began),
                     _ => {}
                 }
@@ -360,9 +362,17 @@ impl Turn {
 
     /// The sidecar is too busy for what the agent asks for, which is told once a minute for each method.
     fn busy(&self, method: &'static str, why: &dyn fmt::Display) {
-        if self.home().link.is_newly_busy(method) {
+        if self.home().link.is_newly_without(method, "busy") {
             let (turn_id, address) = (self.id(), &self.home().address);
             warning!("the sidecar is too busy for what a turn asks for", method, turn_id, address, why);
+        }
+    }
+
+    /// The sidecar has no answer to what the agent asks for, which is told once a minute for each method.
+    fn unable(&self, method: &'static str, why: &Status) {
+        if self.home().link.is_newly_without(method, "away") {
+            let (turn_id, address) = (self.id(), &self.home().address);
+            warning!("the sidecar has no answer now to what a turn asks for", method, turn_id, address, why);
         }
     }
 

@@ -6,7 +6,7 @@ import type { TurnPlan, TurnSummary } from "@sidemirror/api/v1/thinking";
 import type { Connection } from "./connection.js";
 import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, LONGEST_TIMER_MS, type Link } from "./link.js";
 import type { Pool } from "./pool.js";
-import { corrected, isFinal, isRefusedStream, problemOf } from "./problem.js";
+import { corrected, isAnswered, isFinal, isRefusedStream, problemOf } from "./problem.js";
 import type { Queue, Report } from "./queue.js";
 import { Signal } from "./signal.js";
 
@@ -270,7 +270,11 @@ export class Delivery {
           this.queue.forgetReport(false);
           return this.news.fire();
         }
-        if (error.code !== Code.DeadlineExceeded) leastMs = Math.max(leastMs, this.leastPauseMs(error, outages));
+        if (isAnswered(error)) {
+          // Its store is away: it takes the report later.
+          link.heard();
+          leastMs = Math.max(leastMs, problemOf(error).retryAfterMs ?? 0);
+        } else if (error.code !== Code.DeadlineExceeded) leastMs = Math.max(leastMs, this.leastPauseMs(error, outages));
       }
       await this.rest(leastMs);
     }

@@ -1,5 +1,5 @@
 import { Code, type ConnectError } from "@connectrpc/connect";
-import { corrected, isAbsence, problemOf, TokenUnusable } from "./problem.js";
+import { corrected, isAbsence, isAnswered, problemOf, TokenUnusable } from "./problem.js";
 import { Signal } from "./signal.js";
 
 /** After so long the sidecar counts as back. */
@@ -62,7 +62,7 @@ export class Link {
   private hasTold = false;
   private hasToldDenied = false;
   private readonly toldDeclined = new Set<string>();
-  private readonly toldBusyMs = new Map<string, number>();
+  private readonly toldWithoutMs = new Map<string, number>();
   private backMs = Number.NEGATIVE_INFINITY;
   private search: NodeJS.Timeout | undefined;
   private waitedForMs = Number.NEGATIVE_INFINITY;
@@ -152,15 +152,25 @@ export class Link {
 
   /** The sidecar is too busy for what an agent asks for. It is told once a minute of each call. */
   busy(what: string, why: string): void {
+    this.without(`is too busy for ${what}`, why);
+  }
+
+  /** The sidecar has no answer to what an agent asks for, and says so. It is told once a minute of each call. */
+  unable(what: string, why: string): void {
+    this.without(`has no answer now for ${what}`, why);
+  }
+
+  private without(what: string, why: string): void {
     const now = performance.now();
-    if (now - (this.toldBusyMs.get(what) ?? Number.NEGATIVE_INFINITY) < BUSY_PAUSE_MS) return;
-    this.toldBusyMs.set(what, now);
-    process.emitWarning(`the sidecar at ${this.address} is too busy for ${what}: ${why}`, "SidemirrorWarning");
+    if (now - (this.toldWithoutMs.get(what) ?? Number.NEGATIVE_INFINITY) < BUSY_PAUSE_MS) return;
+    this.toldWithoutMs.set(what, now);
+    process.emitWarning(`the sidecar at ${this.address} ${what}: ${why}`, "SidemirrorWarning");
   }
 
   /** A call that was begun after so many outages has failed: with what the sidecar says, or because it is gone. */
   failed(error: ConnectError, outages: number): void {
     if (error.code === Code.Unauthenticated) this.refused(error, outages);
+    else if (isAnswered(error)) this.heard();
     else if (isAbsence(error)) this.lost(error, outages);
     else if (error.code !== Code.DeadlineExceeded) this.heard();
   }

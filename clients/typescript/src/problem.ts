@@ -60,6 +60,14 @@ export function isRefusedStream(error: ConnectError): boolean {
 }
 
 /**
+ * Whether a call that is UNAVAILABLE was answered: the sidecar's store or model is away, and it says so itself. One that ends
+ * says so too, and is as good as away.
+ */
+export function isAnswered(error: ConnectError): boolean {
+  return error.code === Code.Unavailable && !["", "DRAINING"].includes(problemOf(error).reason);
+}
+
+/**
  * Whether a call failed because nobody is there: the connection cannot be made, or breaks. Of that connect-node says
  * UNAVAILABLE, ABORTED, CANCELED or INTERNAL, and never with details.
  */

@@ -10,7 +10,7 @@ import type { ThinkLevel, TurnDirective, TurnPlan, TurnStartedSchema, TurnSummar
 import { Delivery, type Home } from "./delivery.js";
 import { FIRST_PAUSE_MS } from "./link.js";
 import type { Losses } from "./losses.js";
-import { corrected, isFinal, isRefusedStream } from "./problem.js";
+import { corrected, isAnswered, isFinal, isRefusedStream } from "./problem.js";
 import { Queue, type EventInit } from "./queue.js";
 import { asText, fitted } from "./text.js";
 
@@ -339,7 +339,7 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
 
   /**
    * The answer to a call, or undefined: nothing of the sidecar's makes an agent fail. One that HTTP/2 refuses is tried again
-   * for as long as it may take; of one that the sidecar refuses, or is too busy for, a warning tells. `began`: when the agent
+   * for as long as it may take; of one that the sidecar refuses, or has no answer to, a warning tells. `began`: when the agent
    * has asked.
    */
   private async ask<T>(
@@ -366,6 +366,7 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
         link.failed(error, outages);
         if (isFinal(error)) link.declined(what, error);
         else if (error.code === Code.ResourceExhausted) link.busy(what, error.message);
+        else if (isAnswered(error)) link.unable(what, error.message);
         else if (error.code === Code.DeadlineExceeded) link.late(what, began);
         if (!isRefusedStream(error)) return undefined;
         await pause(Math.min(ends - performance.now(), FIRST_PAUSE_MS * (0.8 + 0.4 * Math.random())));

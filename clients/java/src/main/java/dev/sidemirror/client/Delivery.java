@@ -18,6 +18,7 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -274,7 +275,9 @@ final class Delivery {
       } else {
         failures++;
         link.failed(why, outages);
-        link.later(this::nextReport, pauseMs(), trouble.pause().toMillis());
+        // A sidecar whose store is away takes the report later.
+        Duration pause = Trouble.isAnswered(why) ? Problem.of(why).retryAfter().orElse(Duration.ZERO) : trouble.pause();
+        link.later(this::nextReport, pauseMs(), pause.toMillis());
       }
     }
     link.reported();

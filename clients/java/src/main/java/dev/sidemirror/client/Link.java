@@ -69,7 +69,7 @@ final class Link {
   private final Deque<Delivery> streamsWanted = new ArrayDeque<>();
   private final Deque<Delivery> reportsWanted = new ArrayDeque<>();
   private final Set<String> toldDeclined = ConcurrentHashMap.newKeySet();
-  private final Map<String, Long> toldBusyNs = new ConcurrentHashMap<>();
+  private final Map<String, Long> toldWithoutNs = new ConcurrentHashMap<>();
   private final Set<Connection> probes = ConcurrentHashMap.newKeySet();
   private int reporting;
   private boolean told;
@@ -168,7 +168,7 @@ final class Link {
 
   /**
    * A call of an agent's, made at that time, has failed. Where the sidecar refuses it, that is told once of each call and
-   * code; where it is too busy, once a minute of each call.
+   * code; where it is too busy or has no answer now, once a minute of each call.
    */
   void declined(String what, long beganNs, Throwable why) {
     Status.Code code = Status.fromThrowable(why).getCode();
@@ -178,6 +178,8 @@ final class Link {
       }
     } else if (code == Status.Code.RESOURCE_EXHAUSTED) {
       busy(what, why.getMessage());
+    } else if (Trouble.isAnswered(why)) {
+      without("has no answer now for " + what, why.getMessage());
     } else if (code == Status.Code.DEADLINE_EXCEEDED) {
       late(what, beganNs);
     }
@@ -194,11 +196,15 @@ final class Link {
   }
 
   private void busy(String what, String why) {
+    without("is too busy for " + what, why);
+  }
+
+  private void without(String what, String why) {
     long now = System.nanoTime();
-    Long told = toldBusyNs.get(what);
+    Long told = toldWithoutNs.get(what);
     if (told == null || now - told >= BUSY_PAUSE_NS) {
-      toldBusyNs.put(what, now);
-      LOG.log(Level.WARNING, "Sidemirror at {0} is too busy for {1}: {2}", address(), what, why);
+      toldWithoutNs.put(what, now);
+      LOG.log(Level.WARNING, "Sidemirror at {0} {1}: {2}", address(), what, why);
     }
   }
 
@@ -207,7 +213,9 @@ final class Link {
     switch (Trouble.of(why).kind()) {
       case TOKEN -> refuse(why, before);
       case AWAY -> {
-        if (Status.fromThrowable(why).getCode() == Status.Code.UNAVAILABLE) {
+        if (Trouble.isAnswered(why)) {
+          silence.heard();
+        } else if (Status.fromThrowable(why).getCode() == Status.Code.UNAVAILABLE) {
           lost(why, before);
         }
       }

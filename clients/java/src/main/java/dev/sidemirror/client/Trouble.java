@@ -40,6 +40,15 @@ record Trouble(Kind kind, Duration pause) {
         && !isRefusedStream(error);
   }
 
+  /**
+   * Whether a call that is UNAVAILABLE was answered: the sidecar's store or model is away, and it says so itself. One that
+   * ends says so too, and is as good as away.
+   */
+  static boolean isAnswered(Throwable why) {
+    String reason = Problem.of(why).reason();
+    return Status.fromThrowable(why).getCode() == Status.Code.UNAVAILABLE && !reason.isEmpty() && !reason.equals("DRAINING");
+  }
+
   /** HTTP/2's word for: not begun with, come again. The sidecar still counts streams that have ended. */
   static boolean isRefusedStream(Throwable why) {
     return String.valueOf(why.getMessage()).contains("REFUSED_STREAM");
