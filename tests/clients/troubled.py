@@ -17,6 +17,8 @@ from sidemirror_server.vocabulary.errors import ModelUnavailable, StoreFull, Sto
 
 # Streams of a turn of the kind "later" that there is no room for.
 REFUSED = 2
+# Reports of an outcome that find the store away: what a client's calls try by themselves.
+AWAY = 4
 # What the sidecar's RetryInfo says.
 RETRY_AFTER_S = 1.0
 # A health check for which "busy" has waited is answered so late: a client gives it up after a second.
@@ -33,8 +35,8 @@ class Troubled(grpc.GenericRpcHandler):
     """`internal` and `bare`: each stream ends with INTERNAL, the second kind without details. `later`: the first ones
     with RESOURCE_EXHAUSTED and when to come again. `slowly`: each stream takes one event and ends with INTERNAL.
     `behind`: it is told two blocks, and the stream ends with INTERNAL behind the summary, without details.
-    `busy`: the first answer waits until a health check has come, which is answered later still. The first report of an
-    outcome finds the store away, and each critique of "no model" the model."""
+    `busy`: the first answer waits until a health check has come, which is answered later still. The first reports of
+    an outcome find the store away, and each critique of "no model" the model."""
 
     def __init__(self, folder: Path) -> None:
         self.socket = folder / "troubled.sock"
@@ -97,7 +99,7 @@ class Troubled(grpc.GenericRpcHandler):
 
     def _report_outcome(self, request: bytes, context: grpc.ServicerContext) -> bytes:
         self.reports_s.append(time.monotonic())
-        if len(self.reports_s) == 1:
+        if len(self.reports_s) <= AWAY:
             context.abort_with_status(call_status_of(StoreUnavailable()))
         self.outcomes.append(reflective_memory_pb2.ReportOutcomeRequest.FromString(request).receipt_id)
         return reflective_memory_pb2.ReportOutcomeResponse().SerializeToString()
