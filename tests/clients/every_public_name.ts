@@ -1,5 +1,5 @@
 /** A program that uses every public name of @sidemirror/client, for the compiler (test_typescript_package.py). */
-import type { ToolOptions, CritiqueOptions, EventInit, FinishOptions, GoalInit, Problem, RecallOptions, RunOptions } from "@sidemirror/client";
+import type { ToolOptions, CritiqueOptions, EventInit, FinishOptions, GoalInit, Problem, RecallOptions, RunOptions, WaitOptions } from "@sidemirror/client";
 import { adviceText, connect, DEFAULT_ADDRESS, lessonsText, problemOf, Sidemirror, TaskOutcome, ThinkLevel, TokenInTheClear, Turn } from "@sidemirror/client";
 import type { ConnectOptions, TurnOptions, Undelivered } from "@sidemirror/client";
 import { Added, checked, orAborted, Run, type Checked, type Level, type Settings } from "@sidemirror/client/adapter";
@@ -35,7 +35,8 @@ export async function whole(sidemirror: Sidemirror): Promise<string> {
   const call: ToolOptions = { callId: "c" };
   const called: string[] = [turn.toolCalled("look", "{}", call), turn.toolReturned("none", true, call), turn.toolWorked("none", call)];
   const ids: string[] = [turn.report(event), turn.toolFailed("gone", call), turn.userMessage("hello"), turn.responseDrafted("41"), ...called];
-  const asked: RecallOptions = { task: "count", tools: ["look"], maxItems: 3, timeoutMs: 100 };
+  const patience: WaitOptions = { timeoutMs: 100, signal: AbortSignal.timeout(1000) };
+  const asked: RecallOptions = { ...patience, task: "count", tools: ["look"], maxItems: 3, timeoutMs: 100 };
   const judged: CritiqueOptions = { userMessage: "how many?", timeoutMs: 100 };
   const goal: GoalInit = { goalId: "g", objective: "count" };
   const finish: FinishOptions = { score: 1, goal };

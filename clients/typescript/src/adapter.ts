@@ -102,31 +102,31 @@ export class Run {
     this.ended(callId, true, { case: "toolFailed", value: { callId: id(callId), error: this.told(messageOf(error)) } });
   }
 
-  /** What the model is shown behind what a request has: lessons in the first one, advice. */
-  async texts(tools: string[]): Promise<string[]> {
-    return [await this.lessons(tools), await this.advice()].filter((text) => text !== "");
+  /** What the model is shown behind what a request has: lessons in the first one, advice. Nothing once `signal` is aborted. */
+  async texts(tools: string[], signal?: AbortSignal): Promise<string[]> {
+    return [await this.lessons(tools, signal), await this.advice(signal)].filter((text) => text !== "");
   }
 
-  private async lessons(tools: string[]): Promise<string> {
+  private async lessons(tools: string[], signal?: AbortSignal): Promise<string> {
     if (!this.isWhole || !this.shared.needsLessons) return "";
     this.shared.needsLessons = false;
     const timeoutMs = this.shared.settings.lessonsMs;
-    return (await this.shared.turn.recall({ tools: tools.slice(0, 100).map(name), timeoutMs }))?.text ?? "";
+    return (await this.shared.turn.recall({ tools: tools.slice(0, 100).map(name), timeoutMs, signal }))?.text ?? "";
   }
 
   /** Waits only after a call has failed. */
-  private async advice(): Promise<string> {
+  private async advice(signal?: AbortSignal): Promise<string> {
     const { settings, turn, mustAsk } = this.shared;
     if (!(settings.advice ?? true)) return "";
     this.shared.mustAsk = false;
-    return adviceText(mustAsk ? await turn.advice(settings.adviceMs) : turn.take());
+    return adviceText(mustAsk ? await turn.advice({ timeoutMs: settings.adviceMs, signal }) : turn.take());
   }
 
   /** Why a final answer is to be revised, as a text for the model; empty if it may be sent. */
-  async revision(answer: string): Promise<string> {
+  async revision(answer: string, signal?: AbortSignal): Promise<string> {
     if (!this.isWhole || this.shared.revisionsLeft <= 0 || answer === "") return "";
     const { turn, settings } = this.shared;
-    const verdict = await turn.critique(this.told(answer), { timeoutMs: settings.critiqueMs });
+    const verdict = await turn.critique(this.told(answer), { timeoutMs: settings.critiqueMs, signal });
     if (!verdict?.shouldRevise) return "";
     this.shared.revisionsLeft--;
     return verdict.revisionPrompt;
@@ -188,19 +188,6 @@ export class Added<M> {
       if (JSON.stringify(request[place - 1]) === behind) full.splice(place, 0, ...messages);
     }
     return full;
-  }
-}
-
-/** What comes of it; `nothing` once there is no more time for it. */
-export async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined, nothing: T): Promise<T> {
-  if (!signal) return work;
-  if (signal.aborted) return nothing;
-  let stop: () => void = () => {};
-  const aborted = new Promise<T>((resolve) => signal.addEventListener("abort", (stop = () => resolve(nothing)), { once: true }));
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener("abort", stop);
   }
 }
 

@@ -31,6 +31,12 @@ export interface Home {
   send(report: Report, signal: AbortSignal, timeoutMs: number): Promise<unknown>;
 }
 
+/** How long something is waited for. Once `signal` is aborted it is not. */
+export interface Patience {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
 /** How many events one stream has sent, and how many of these are durable. */
 class Sending {
   sent = 0;
@@ -82,13 +88,14 @@ export class Delivery {
   }
 
   /** Resolves when it is there, when time is up, and at once while the sidecar is away. */
-  async wait(there: () => boolean, timeoutMs: number): Promise<void> {
+  async wait(there: () => boolean, { timeoutMs, signal }: Patience): Promise<void> {
     const { link } = this.home;
-    const ends = (): boolean => there() || this.over || !link.reachable;
+    const ends = (): boolean => there() || this.over || !link.reachable || signal?.aborted === true;
     if (ends() || !(timeoutMs > 0)) return;
     await new Promise<void>((resolve) => {
       const done = (): void => {
         clearTimeout(timer);
+        signal?.removeEventListener("abort", done);
         unlisten.forEach((each) => each());
         resolve();
       };
@@ -96,6 +103,7 @@ export class Delivery {
         if (ends()) done();
       };
       const timer = setTimeout(done, Math.min(timeoutMs, LONGEST_TIMER_MS));
+      signal?.addEventListener("abort", done);
       const unlisten = [this.news.listen(look), link.changes.listen(look)];
     });
   }

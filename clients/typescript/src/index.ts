@@ -22,4 +22,5 @@ export {
   type RecallOptions,
   type RunOptions,
   type TurnOptions,
+  type WaitOptions,
 } from "./turn.js";

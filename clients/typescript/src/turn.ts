@@ -7,7 +7,7 @@ import { CritiqueRequestSchema, type CritiqueService } from "@sidemirror/api/v1/
 import { GoalState, type ReportGoalRequestSchema } from "@sidemirror/api/v1/goal_reflection";
 import { BuildMemoryContextRequestSchema, type ReflectiveMemoryService } from "@sidemirror/api/v1/reflective_memory";
 import type { ThinkLevel, TurnDirective, TurnPlan, TurnStartedSchema, TurnSummary } from "@sidemirror/api/v1/thinking";
-import { Delivery, type Home } from "./delivery.js";
+import { Delivery, type Home, type Patience } from "./delivery.js";
 import { FIRST_PAUSE_MS } from "./link.js";
 import type { Losses } from "./losses.js";
 import { corrected, isAnswered, isFinal, isRefusedStream } from "./problem.js";
@@ -59,16 +59,22 @@ export interface RunOptions {
   outcome?: TaskOutcome | undefined;
 }
 
-/** For which task lessons are wanted. */
-export interface RecallOptions {
+/** How long something is waited for. */
+export interface WaitOptions {
+  /** Without it each method has its own time. */
+  timeoutMs?: number | undefined;
+  /** When this is aborted the wait is over at once, and nothing has come of it. Nothing is thrown. */
+  signal?: AbortSignal | undefined;
+}
+
+/** For which task lessons are wanted, and how long they are waited for: 2 seconds by default. */
+export interface RecallOptions extends WaitOptions {
   /** Else the turn's. */
   task?: string | undefined;
   /** The task's tools. */
   tools?: string[] | undefined;
   /** The most lessons, 1 to 20; 5 by default, and for 0. A number beyond is brought to 0 or 20. */
   maxItems?: number | undefined;
-  /** 2 seconds by default. */
-  timeoutMs?: number | undefined;
 }
 
 /** Which call a tool's event is of. */
@@ -77,12 +83,10 @@ export interface ToolOptions {
   callId?: string | undefined;
 }
 
-/** What a verdict is asked with. */
-export interface CritiqueOptions {
+/** What a verdict is asked with, and how long it is waited for: 10 seconds by default. */
+export interface CritiqueOptions extends WaitOptions {
   /** What is answered; else the turn's question. */
   userMessage?: string | undefined;
-  /** 10 seconds by default. */
-  timeoutMs?: number | undefined;
 }
 
 /** @internal What a turn needs of its client. */
@@ -90,6 +94,12 @@ export interface Surroundings extends Home {
   readonly losses: Losses;
   readonly memory: Client<typeof ReflectiveMemoryService>;
   readonly critique: Client<typeof CritiqueService>;
+}
+
+/** How long a method waits: as the options say, else for this time. */
+function within(options: WaitOptions | number, otherwiseMs: number): Patience {
+  const { timeoutMs = otherwiseMs, signal } = typeof options === "number" ? { timeoutMs: options } : options;
+  return { timeoutMs, signal };
 }
 
 /** Nobody wants it any more: what a signal of an AbortController makes the calls of Node.js throw. */
@@ -252,36 +262,39 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
   }
 
   /** The plan; undefined when it has not come in time, or at once while the sidecar is away. */
-  async plan(timeoutMs = PLAN_MS): Promise<TurnPlan | undefined> {
-    await this.delivery.wait(() => this.delivery.plan !== undefined, timeoutMs);
+  async plan(options: WaitOptions | number = {}): Promise<TurnPlan | undefined> {
+    await this.delivery.wait(() => this.delivery.plan !== undefined, within(options, PLAN_MS));
     return this.delivery.plan;
   }
 
   /** The summary after `finish`; undefined when it has not come in time, or at once while the sidecar is away. */
-  async summary(timeoutMs = SUMMARY_MS): Promise<TurnSummary | undefined> {
-    await this.delivery.wait(() => this.delivery.summary !== undefined, timeoutMs);
+  async summary(options: WaitOptions | number = {}): Promise<TurnSummary | undefined> {
+    await this.delivery.wait(() => this.delivery.summary !== undefined, within(options, SUMMARY_MS));
     return this.delivery.summary;
   }
 
   /**
    * What the sidecar says to what was reported: nudges, recoveries, reflections and critiques that nobody has
-   * taken yet. It waits until nothing is in progress, or time is up; an empty list is an answer.
+   * taken yet. It waits until nothing is in progress, or time is up; an empty list is an answer. Once the signal is aborted
+   * nothing is taken.
    */
-  async advice(timeoutMs = ADVICE_MS): Promise<TurnDirective[]> {
-    await this.delivery.wait(() => this.delivery.isQuiet, timeoutMs);
-    return this.queue.take(true);
+  async advice(options: WaitOptions | number = {}): Promise<TurnDirective[]> {
+    const given = within(options, ADVICE_MS);
+    await this.delivery.wait(() => this.delivery.isQuiet, given);
+    return given.signal?.aborted ? [] : this.queue.take(true);
   }
 
   /** The lessons for the turn's task, or another one; undefined when no lesson fits, or none came in time. */
   async recall(options: RecallOptions = {}): Promise<ContextBlock | undefined> {
-    const { task = this.task, tools = [], maxItems = 0, timeoutMs = RECALL_MS } = options;
+    const { task = this.task, tools = [], maxItems = 0 } = options;
     const [request] = fitted(BuildMemoryContextRequestSchema, {
       task,
       tools,
       maxItems: Math.min(Math.max(maxItems, 0), MOST_ITEMS),
       turnId: this.id,
     });
-    const answer = await this.ask("a recall", performance.now(), timeoutMs, (given) => this.home.memory.buildMemoryContext(request, given));
+    const patience = within(options, RECALL_MS);
+    const answer = await this.ask("a recall", performance.now(), patience, (given) => this.home.memory.buildMemoryContext(request, given));
     this.queue.shown(answer?.block?.receiptId);
     return answer?.block?.text ? answer.block : undefined;
   }
@@ -291,11 +304,12 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
    * It reports no event.
    */
   async critique(text: string, options: CritiqueOptions = {}): Promise<CritiqueResult | undefined> {
-    const { userMessage = "", timeoutMs = CRITIQUE_MS } = options;
+    const { userMessage = "" } = options;
+    const patience = within(options, CRITIQUE_MS);
     const [request] = fitted(CritiqueRequestSchema, { turnId: this.id, response: text, userMessage });
     const began = performance.now();
-    await this.delivery.wait(() => this.queue.hasAll, timeoutMs);
-    const answer = await this.ask("a critique", began, timeoutMs, (given) => this.home.critique.critique(request, given));
+    await this.delivery.wait(() => this.queue.hasAll, patience);
+    const answer = await this.ask("a critique", began, patience, (given) => this.home.critique.critique(request, given));
     return answer?.critique?.status === ResultStatus.OK ? answer.critique : undefined;
   }
 
@@ -345,12 +359,12 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
   private async ask<T>(
     what: string,
     began: number,
-    timeoutMs: number,
+    { timeoutMs, signal: own }: Patience,
     call: (options: { signal: AbortSignal; timeoutMs: number }) => Promise<T>,
   ): Promise<T | undefined> {
     const { link } = this.home;
     const ends = began + timeoutMs;
-    while (link.reachable && !link.closed) {
+    while (link.reachable && !link.closed && !own?.aborted) {
       const { outages } = link;
       const left = ends - performance.now();
       if (left <= 0) {
@@ -358,10 +372,14 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
         return undefined;
       }
       try {
-        const answer = await link.call((signal) => call({ signal, timeoutMs: Math.ceil(left) }));
+        const answer = await link.call((gone) => {
+          const signal = own ? AbortSignal.any([gone, own]) : gone;
+          return call({ signal, timeoutMs: Math.ceil(left) });
+        });
         link.answered(outages);
         return answer;
       } catch (thrown) {
+        if (own?.aborted) return undefined;
         const error = corrected(thrown);
         link.failed(error, outages);
         if (isFinal(error)) link.declined(what, error);

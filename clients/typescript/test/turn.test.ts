@@ -65,8 +65,8 @@ test("a client that was held up does not take its own silence for the sidecar's"
   there.stop();
 });
 
-/** Seen to fail when each try has an id of its own. */
-test("an outcome is reported once for each block, under one id", async () => {
+/** Seen to fail when each try has an id of its own, and when the goal goes before the outcomes. */
+test("an outcome is reported once for each block, under one id, and then the goal", async () => {
   const reports: [string, string][] = [];
   const there = await standIn({
     says: ({ kind }) => {
@@ -76,7 +76,7 @@ test("an outcome is reported once for each block, under one id", async () => {
       const lessons = { receiptId: "reflection" };
       return ["a", "b"].map((directiveId) => ({ directiveId, kind: { case: "reflection", value: { lessons } } }));
     },
-    more: (router) =>
+    more: (router) => {
       router.service(ReflectiveMemoryService, {
         reportOutcome: ({ receiptId, requestId }) => {
           reports.push([receiptId, requestId]);
@@ -84,15 +84,17 @@ test("an outcome is reported once for each block, under one id", async () => {
           if (reports.length === 2) throw new ConnectError("not now", Code.DeadlineExceeded);
           return {};
         },
-      }),
+      });
+      router.service(GoalReflectionService, { reportGoal: ({ goalId, requestId }) => (reports.push([goalId, requestId]), {}) });
+    },
   });
   const sidemirror = connect({ address: there.address });
-  const turn = sidemirror.beginTurn();
+  const turn = sidemirror.beginTurn({ goal: { goalId: "goal", objective: "count" } });
   turn.toolReturned("no such table", true);
   turn.finish(TaskOutcome.FAILURE, 0.5);
   assert.ok(await sidemirror.flush(10_000));
-  assert.deepEqual(reports.map(([receipt]) => receipt), ["plan", "plan", "plan", "reflection"]);
-  assert.equal(new Set(reports.map(([, request]) => request)).size, 2);
+  assert.deepEqual(reports.map(([receipt]) => receipt), ["plan", "plan", "plan", "reflection", "goal"]);
+  assert.equal(new Set(reports.map(([, request]) => request)).size, 3);
   assert.deepEqual(await sidemirror.close(), { events: 0, outcomes: 0, goals: 0, turns: [] });
   there.stop();
 });
@@ -326,6 +328,55 @@ test("of each kind of call that is refused the log tells once", async () => {
     `the sidecar has refused a critique: [invalid_argument] ${why}`,
     `the sidecar has refused a recall: [permission_denied] ${why}`,
   ]);
+  await sidemirror.close(0);
+  there.stop();
+});
+
+/** Seen to fail when an aborted call counts as a broken connection, and when its signal reaches no wait. */
+test("a wait that is aborted is over, and nothing has come of it", async () => {
+  let asked = 0;
+  const there = await standIn({
+    isMute: true,
+    more: (router) =>
+      router.service(ReflectiveMemoryService, {
+        buildMemoryContext: async (_, { signal }) => {
+          if (asked++ === 0) await pause(20_000, undefined, { signal }).catch(() => {});
+          return { block: { text: "a lesson" } };
+        },
+      }),
+  });
+  let told = 0;
+  const sidemirror = connect({ address: there.address, onAway: () => void told++ });
+  const turn = sidemirror.beginTurn();
+  const soon = () => ({ timeoutMs: 10_000, signal: AbortSignal.timeout(50) });
+  const began = performance.now();
+  assert.deepEqual([await turn.plan(soon()), await turn.summary(soon()), await turn.advice(soon())], [undefined, undefined, []]);
+  assert.deepEqual([await turn.recall(soon()), await turn.critique("41", soon())], [undefined, undefined]);
+  assert.equal(await turn.revised("41", () => assert.fail("nobody asked for it"), soon()), "41");
+  assert.ok(performance.now() - began < 5_000);
+  assert.equal(await turn.recall({ signal: AbortSignal.abort() }), undefined);
+  assert.equal(asked, 1);
+  assert.equal((await turn.recall({ timeoutMs: 10_000 }))?.text, "a lesson");
+  assert.equal(told, 0);
+  await sidemirror.close(0);
+  there.stop();
+});
+
+/** What has come stays there for whoever asks next. Seen to fail when the aborted wait takes it. */
+test("advice that is not waited for any more is not taken", async () => {
+  const there = await standIn({
+    says: ({ eventId }) => [{ directiveId: eventId, kind: { case: "nudge", value: { message: "look" } } }],
+  });
+  const sidemirror = connect({ address: there.address });
+  const turn = sidemirror.beginTurn();
+  for await (const { kind } of turn) {
+    assert.equal(kind.case, "nudge");
+    break;
+  }
+  turn.report({ kind: { case: "toolCalled", value: { name: "look" } } });
+  while (!(turn as unknown as { delivery: { isQuiet: boolean } }).delivery.isQuiet) await pause(5);
+  assert.deepEqual(await turn.advice({ signal: AbortSignal.abort() }), []);
+  assert.equal((await turn.advice(10_000)).length, 1);
   await sidemirror.close(0);
   there.stop();
 });

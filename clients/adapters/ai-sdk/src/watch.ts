@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { Added, orAborted, Run, type Checked } from "@sidemirror/client/adapter";
+import { Added, Run, type Checked } from "@sidemirror/client/adapter";
 
 /** What is read of the SDK's messages, the same in each version that its providers may have (`specificationVersion`). */
 interface Message {
@@ -122,7 +122,7 @@ export class Watch {
       this.hasAsked = true;
       this.results(run, prompt);
       const tools = (given.tools ?? []).map((tool) => String(tool["name"]));
-      const texts = await orAborted(run.texts(tools), abortSignal, []);
+      const texts = await run.texts(tools, abortSignal);
       this.added.add(prompt, texts.map(said));
       run.modelStarted(...namesOf(model));
       this.isAsking = true;
@@ -149,7 +149,7 @@ export class Watch {
   private async revised(model: Model, asked: Options, first: Answer): Promise<Answer> {
     const { answer } = this;
     if (!this.run || !answer) return first;
-    const why = await orAborted(this.run.revision(answer), asked.abortSignal, "");
+    const why = await this.run.revision(answer, asked.abortSignal);
     if (why === "") return first;
     const said = first.content.filter(({ type }) => type === "text" || type === "reasoning");
     const content = said.map(({ providerMetadata, ...part }) => ({ ...part, providerOptions: providerMetadata }));
