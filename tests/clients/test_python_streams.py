@@ -1,4 +1,4 @@
-"""How the Python client shares connections, opens streams and puts events together, seen by a stand-in for the sidecar."""
+"""Connections, streams and batches of events of the Python client, as a stand-in for the sidecar sees them."""
 
 import asyncio
 from collections.abc import AsyncIterator
