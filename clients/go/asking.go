@@ -218,7 +218,7 @@ func (t *Turn) declined(method string, began time.Time, why error) {
 		}
 	case isBusy && t.client.isNewlyWithout(method, "busy"):
 		slog.Warn("the sidecar is too busy for what a turn asks for", about...)
-	case isAnswered(why) && t.client.isNewlyWithout(method, "away"):
+	case isUnable(why) && t.client.isNewlyWithout(method, "unable"):
 		slog.Warn("the sidecar has no answer now to what a turn asks for", about...)
 	}
 }

@@ -27,16 +27,16 @@ func isRefusedStream(err error) bool {
 	return status.Code(err) == codes.Unavailable && strings.Contains(status.Convert(err).Message(), "REFUSED_STREAM")
 }
 
-// isAnswered: a call that is UNAVAILABLE was answered: the sidecar's store or model is away, and it says so itself. One that
+// isUnable: a call that is UNAVAILABLE was answered: the sidecar's store or model is away, and it says so itself. One that
 // ends says so too, and is as good as away.
-func isAnswered(err error) bool {
+func isUnable(err error) bool {
 	reason := ProblemOf(err).Reason
 	return status.Code(err) == codes.Unavailable && reason != "" && reason != "DRAINING"
 }
 
 // isGone: a connection cannot be made, or has broken.
 func isGone(err error) bool {
-	return status.Code(err) == codes.Unavailable && !isRefusedStream(err) && !isAnswered(err)
+	return status.Code(err) == codes.Unavailable && !isRefusedStream(err) && !isUnable(err)
 }
 
 // ProblemOf returns what came with the error of a call; empty fields where nothing did.

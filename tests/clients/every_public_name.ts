@@ -2,7 +2,7 @@
 import type { ToolOptions, CritiqueOptions, EventInit, FinishOptions, GoalInit, Problem, RecallOptions, RunOptions, WaitOptions } from "@sidemirror/client";
 import { adviceText, connect, DEFAULT_ADDRESS, lessonsText, problemOf, Sidemirror, TaskOutcome, ThinkLevel, TokenInTheClear, Turn } from "@sidemirror/client";
 import type { ConnectOptions, TurnOptions, Undelivered } from "@sidemirror/client";
-import { Added, checked, orAborted, Run, type Checked, type Level, type Settings } from "@sidemirror/client/adapter";
+import { Added, checked, Run, type Checked, type Level, type Settings } from "@sidemirror/client/adapter";
 
 export const options: ConnectOptions = {
   address: DEFAULT_ADDRESS,
@@ -64,8 +64,8 @@ export async function adapted(level: Level, signal: AbortSignal): Promise<string
   run.toolReturned("1", "none", true);
   run.toolFailed("1", new Error("none"));
   const added = new Added<string>();
-  added.add(["hello"], await orAborted(run.texts(["look"]), signal, []));
-  const why = run.isOver ? "" : await run.revision("41");
+  added.add(["hello"], await run.texts(["look"], signal));
+  const why = run.isOver ? "" : await run.revision("41", signal);
   run.end("41");
   return added.to(["hello", why]);
 }

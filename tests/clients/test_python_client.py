@@ -23,7 +23,7 @@ from sidemirror.v1.goal_reflection_pb2 import (
     WatchGoalReflectionsRequest,
 )
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
-from sidemirror_client import Goal, Sidemirror, SyncTurn, Turn, connect, connect_sync, lessons_text
+from sidemirror_client import Goal, Problem, Sidemirror, SyncTurn, Turn, connect, connect_sync, lessons_text, problem_of
 from sidemirror_client.background import BACKGROUND
 from sidemirror_client.calls import service_config
 from sidemirror_client.client import SERVICES
@@ -408,6 +408,13 @@ async def test_the_goal_of_a_turn_is_reported_however_it_ends(sidecar: Sidecar) 
                 if told.HasField("reflection"):
                     assert "KeyError: 'price'" in told.reflection.insight
                     break
+
+
+def test_details_that_cannot_be_read_are_none() -> None:
+    """Something between an agent and its sidecar may make them. Seen to fail when they raise."""
+    none = grpc.aio.Metadata()
+    garbage = grpc.aio.Metadata(("grpc-status-details-bin", b"\xff\xff"))
+    assert problem_of(grpc.aio.AioRpcError(grpc.StatusCode.UNAVAILABLE, none, garbage, "a proxy's")) == Problem()
 
 
 def test_every_unary_method_is_tried_again_and_no_stream_is() -> None:

@@ -68,9 +68,9 @@ def test_turns_that_the_sidecar_fails_with(language: Language, tmp_path: Path) -
     """One that always fails is lost after ten streams, with or without details; one that goes on between is not. What
     there is no room for waits as long as it was told to. A sidecar that answers a turn before the question whether it
     is there is busy. Of one whose stream breaks behind the summary nothing is asked for again, and what it was told
-    first is reported on first. Its store or model is away, which it says itself: a verdict comes to nothing, and an
-    outcome is reported again. None of this is the sidecar's absence. That it is too busy, or has no answer now, is told
-    once for each method.
+    first is reported on first. Its store or model is away, which it says itself: a verdict comes to nothing, and
+    outcomes and goals are reported again. None of this is the sidecar's absence. That it is too busy, or has no answer
+    now, is told once for each method.
 
     Seen to fail for each client when what it hears while it asks does not count, and when a stream that breaks behind
     the summary counts as any other; for Python, when a turn is lost after twelve, and when a refusal for now counts as
@@ -85,7 +85,10 @@ def test_turns_that_the_sidecar_fails_with(language: Language, tmp_path: Path) -
     streams = {kind: len(times) for kind, times in troubled.streams_s.items()}
     assert streams == {"busy": 1, "internal": TRIES, "bare": TRIES, "later": REFUSED + 1, "slowly": 22, "behind": 1}
     assert troubled.outcomes == ["first", "second"]
-    assert troubled.reports_s[AWAY] - troubled.reports_s[AWAY - 1] > 0.99 * RETRY_AFTER_S
+    for kind, count in (("outcome", 2), ("goal", 1)):
+        times_s = troubled.reports_s[kind]
+        assert len(times_s) == AWAY + count
+        assert times_s[AWAY] - times_s[AWAY - 1] > 0.99 * RETRY_AFTER_S
     came, ended = troubled.streams_s["later"][1:], troubled.ends_s["later"]
     assert min(later - end for end, later in zip(ended, came, strict=False)) > 0.99 * RETRY_AFTER_S
     for kind, count in (("later", 3), ("slowly", 22)):
@@ -94,6 +97,19 @@ def test_turns_that_the_sidecar_fails_with(language: Language, tmp_path: Path) -
     assert ran.errors.count("has no answer now") == 1
     bare = ran.lines.index("step a turn that something between always fails with")
     assert [line for line in ran.lines[:bare] if line.startswith("told ")] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
+def test_a_sidecar_that_ends_is_away(language: Language, tmp_path: Path) -> None:
+    """It says so in an answer of its own, and a moment later nobody is there. Seen to fail for each client when that
+    counts as an answer."""
+    command = ready(language)
+    troubled = Troubled(tmp_path)
+    try:
+        ran = run_scenario(command, "ending.json", troubled, language.folder)
+    finally:
+        troubled.end()
+    assert len([line for line in ran.lines if line.startswith("told ")]) == 1
 
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)

@@ -10,10 +10,10 @@ from pathlib import Path
 import grpc
 from grpc_health.v1 import health_pb2
 
-from sidemirror.v1 import common_pb2, critique_pb2, reflective_memory_pb2, sidecar_pb2
+from sidemirror.v1 import common_pb2, critique_pb2, goal_reflection_pb2, reflective_memory_pb2, sidecar_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.boundary.status import call_status_of
-from sidemirror_server.vocabulary.errors import ModelUnavailable, StoreFull, StoreUnavailable
+from sidemirror_server.vocabulary.errors import Draining, ModelUnavailable, StoreFull, StoreUnavailable
 
 # Streams of a turn of the kind "later" that there is no room for.
 REFUSED = 2
@@ -36,7 +36,8 @@ class Troubled(grpc.GenericRpcHandler):
     with RESOURCE_EXHAUSTED and when to come again. `slowly`: each stream takes one event and ends with INTERNAL.
     `behind`: it is told two blocks, and the stream ends with INTERNAL behind the summary, without details.
     `busy`: the first answer waits until a health check has come, which is answered later still. The first reports of
-    an outcome find the store away, and each critique of "no model" the model."""
+    outcomes, and of goals, find the store away, and each critique of "no model" the model. One of "the end" finds the
+    sidecar about to end."""
 
     def __init__(self, folder: Path) -> None:
         self.socket = folder / "troubled.sock"
@@ -51,8 +52,8 @@ class Troubled(grpc.GenericRpcHandler):
         self._asked = threading.Event()
         # The receipts whose outcome was reported.
         self.outcomes: list[str] = []
-        # When reports of an outcome came, in seconds.
-        self.reports_s: list[float] = []
+        # When reports of outcomes and of goals came, in seconds.
+        self.reports_s: defaultdict[str, list[float]] = defaultdict(list)
         self._lock = threading.Lock()
         self._server = grpc.server(futures.ThreadPoolExecutor(16))
         self._server.add_generic_rpc_handlers((self,))
@@ -83,6 +84,8 @@ class Troubled(grpc.GenericRpcHandler):
             return grpc.unary_unary_rpc_method_handler(_recalled)
         if details.method.endswith("/ReportOutcome"):
             return grpc.unary_unary_rpc_method_handler(self._report_outcome)
+        if details.method.endswith("/ReportGoal"):
+            return grpc.unary_unary_rpc_method_handler(self._report_goal)
         if details.method.endswith("/RunTurn"):
             return grpc.stream_stream_rpc_method_handler(
                 self._run_turn,
@@ -98,11 +101,18 @@ class Troubled(grpc.GenericRpcHandler):
         return health_pb2.HealthCheckResponse(status="SERVING").SerializeToString()
 
     def _report_outcome(self, request: bytes, context: grpc.ServicerContext) -> bytes:
-        self.reports_s.append(time.monotonic())
-        if len(self.reports_s) <= AWAY:
-            context.abort_with_status(call_status_of(StoreUnavailable()))
+        self._report("outcome", context)
         self.outcomes.append(reflective_memory_pb2.ReportOutcomeRequest.FromString(request).receipt_id)
         return reflective_memory_pb2.ReportOutcomeResponse().SerializeToString()
+
+    def _report_goal(self, _request: bytes, context: grpc.ServicerContext) -> bytes:
+        self._report("goal", context)
+        return goal_reflection_pb2.ReportGoalResponse().SerializeToString()
+
+    def _report(self, kind: str, context: grpc.ServicerContext) -> None:
+        self.reports_s[kind].append(time.monotonic())
+        if len(self.reports_s[kind]) <= AWAY:
+            context.abort_with_status(call_status_of(StoreUnavailable()))
 
     def _run_turn(
         self, requests: Iterator[pb.RunTurnRequest], context: grpc.ServicerContext
@@ -166,6 +176,8 @@ def _judged(request: bytes, context: grpc.ServicerContext) -> bytes:
     response = critique_pb2.CritiqueRequest.FromString(request).response
     if response == "no model":
         context.abort_with_status(call_status_of(ModelUnavailable()))
+    if response == "the end":
+        context.abort_with_status(call_status_of(Draining()))
     time.sleep(LATE_S if response == "late" else 0)
     verdict = common_pb2.CritiqueResult(critique_id="verdict", status=common_pb2.RESULT_STATUS_OK)
     return critique_pb2.CritiqueResponse(critique=verdict).SerializeToString()

@@ -197,7 +197,7 @@ LEFT_OUT = (
     "tests/wire/test_server.py::test_what_the_server_says_about_itself",
 )
 # What looks most at the store; the rest takes most of the time.
-SOME = ("tests/wire/test_turns.py", "tests/wire/test_sessions.py", "tests/wire/test_request_ids.py")
+SOME = tuple(f"tests/wire/test_{name}.py" for name in ("turns", "turn_pages", "sessions", "request_ids"))
 MEMORY = ("tests/wire/test_memory.py", "tests/wire/test_memory_search.py", "tests/wire/test_memory_trust.py")
 
 

@@ -14,7 +14,7 @@ import grpc
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_client.link import FIRST_PAUSE_S, LONGEST_PAUSE_S, Link
 from sidemirror_client.pool import Pool
-from sidemirror_client.problem import FINAL, is_answered, is_refused, problem_of, reason_of
+from sidemirror_client.problem import FINAL, is_refused, is_unable, problem_of, reason_of
 from sidemirror_client.turn_queue import Queue, Report, Wakes
 
 # What the sidecar takes in one request; bytes are kept well below its 4 MiB a message.
@@ -331,7 +331,7 @@ class Delivery:
 
     def _report_pause_s(self, error: Exception, outage: int) -> float:
         """As of a stream; but a sidecar whose store is away takes the report later, and the agent goes on with it."""
-        if isinstance(error, grpc.aio.AioRpcError) and is_answered(error):
+        if isinstance(error, grpc.aio.AioRpcError) and is_unable(error):
             self._link.heard()
             return problem_of(error).retry_after_s or 0.0
         return self._pause_s(error, outage)

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator
 import grpc
 
 from sidemirror_client.calls import TokenUnusable
-from sidemirror_client.problem import FINAL, is_answered, is_refused, reason_of
+from sidemirror_client.problem import FINAL, is_refused, is_unable, reason_of
 
 _log = logging.getLogger("sidemirror_client")
 
@@ -26,7 +26,7 @@ _ASKED_S = 1.0
 # How often that is looked at, and by how much a look may come late: a client that was held up heard nothing.
 _LOOK_S = 0.25
 _LATE_S = 0.5
-# So long it is not told again that the sidecar is too busy for a call.
+# So long it is not told again that the sidecar is too busy for a call, or has no answer now.
 BUSY_PAUSE_S = 60.0
 # While it is away, an answer that takes longer than this is none.
 _PROBE_S = 2.0
@@ -64,7 +64,7 @@ class Link:
         # Which calls were refused, and how; each is told once.
         self._refusals: set[tuple[str, grpc.StatusCode]] = set()
         # When it was last told of each call why it comes to nothing.
-        self._busy_s: dict[str, float] = {}
+        self._without_s: dict[str, float] = {}
         self.closed = False
         # Bytes that wait, of all turns, which are on several threads.
         self.waiting_bytes = 0
@@ -166,7 +166,7 @@ class Link:
         code = error.code()
         if code is grpc.StatusCode.UNAUTHENTICATED:
             self.refused(error, outage)
-        elif is_answered(error):
+        elif is_unable(error):
             self.heard()
         elif code is grpc.StatusCode.UNAVAILABLE and not is_refused(error):
             self.lost(reason_of(error), outage)
@@ -188,7 +188,7 @@ class Link:
             self.say(f"{call} is refused, the agent gets nothing for it", error)
         elif code is grpc.StatusCode.RESOURCE_EXHAUSTED:
             self._busy(call, reason_of(error))
-        elif is_answered(error):
+        elif is_unable(error):
             self._without(f"has no answer now for {call}", reason_of(error))
         elif code is grpc.StatusCode.DEADLINE_EXCEEDED:
             self.late(call, began_s)
@@ -204,8 +204,8 @@ class Link:
 
     def _without(self, what: str, why: str) -> None:
         now_s = _now_s()
-        if now_s - self._busy_s.get(what, float("-inf")) >= BUSY_PAUSE_S:
-            self._busy_s[what] = now_s
+        if now_s - self._without_s.get(what, float("-inf")) >= BUSY_PAUSE_S:
+            self._without_s[what] = now_s
             _log.warning("Sidemirror at %s %s, the agent gets nothing for it: %s", self._address, what, why)
 
     async def there(self) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import grpc
+from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 
 # The sidecar has understood, and will say the same again.
@@ -43,7 +44,7 @@ def is_refused(error: grpc.aio.AioRpcError) -> bool:
     return error.code() is grpc.StatusCode.INTERNAL and error.details() == "Internal error from Core"
 
 
-def is_answered(error: grpc.aio.AioRpcError) -> bool:
+def is_unable(error: grpc.aio.AioRpcError) -> bool:
     """Whether a call that is UNAVAILABLE was answered: the sidecar's store or model is away, and it says so itself. One
     that ends says so too, and is as good as away."""
     return error.code() is grpc.StatusCode.UNAVAILABLE and problem_of(error).reason not in ("", "DRAINING")
@@ -55,11 +56,14 @@ def reason_of(error: grpc.aio.AioRpcError) -> str:
 
 
 def problem_of(error: grpc.RpcError) -> Problem:
-    """What came with an error of a call; empty fields where nothing did."""
+    """What came with an error of a call; empty fields where nothing did that can be read."""
     status = status_pb2.Status()
     for name, value in getattr(error, "trailing_metadata", tuple)() or ():
         if name == "grpc-status-details-bin":
-            status.ParseFromString(value)
+            try:
+                status = status_pb2.Status.FromString(value)
+            except DecodeError:  # something between here and the sidecar has made it
+                return Problem()
     reason, metadata, fields, retry_after_s = "", {}, {}, None
     for detail in status.details:
         if detail.Is(error_details_pb2.ErrorInfo.DESCRIPTOR):

@@ -14,7 +14,7 @@ use tonic::{Code, Status};
 use tonic_health::pb::{health_client::HealthClient, HealthCheckRequest};
 
 use crate::calls::{Carried, TOKEN_UNUSABLE};
-use crate::problem::{is_answered, is_busy, unbroken};
+use crate::problem::{is_unable, is_busy, unbroken};
 use crate::v1::{sidecar_service_client::SidecarServiceClient, GetServerInfoRequest};
 
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -32,7 +32,7 @@ const LOOK: Duration = Duration::from_millis(250);
 const LATE: Duration = Duration::from_millis(500);
 /// How long closing waits for what the agent is being told. A callback that closes the client itself waits all of it.
 const TOLD: Duration = Duration::from_millis(500);
-/// So long it is not told again that the sidecar is too busy for a method.
+/// So long it is not told again that the sidecar is too busy for a method, or has no answer now.
 const BUSY_PAUSE: Duration = Duration::from_secs(60);
 /// What everything that waits of a client takes. Beyond that it is dropped, and counted.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
@@ -85,7 +85,7 @@ struct State {
     told_not_permitted: bool,
     /// Which methods of turns were refused, and how, as far as that was told.
     told_refusals: HashSet<(&'static str, Code)>,
-    /// When it was told last that the sidecar is too busy for a method.
+    /// When it was told last of a method that it comes to nothing, and why.
     told_without: HashMap<(&'static str, &'static str), Instant>,
     back: Option<Instant>,
     /// Since when what was sent waits for an answer, and when something came last.
@@ -303,7 +303,7 @@ impl Link {
     pub fn failed(self: &Arc<Self>, status: &Status, outages: u64) {
         match status.code() {
             Code::Unauthenticated => self.refused(status, outages),
-            Code::Unavailable if is_answered(status) => self.heard(),
+            Code::Unavailable if is_unable(status) => self.heard(),
             Code::Unavailable if !is_busy(status) => self.lost(status, outages),
             Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled => {}
             _ => self.heard(),

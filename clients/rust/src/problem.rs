@@ -44,7 +44,7 @@ pub(crate) fn unbroken(status: Status) -> Status {
 
 /// Whether a call that is UNAVAILABLE was answered: the sidecar's store or model is away, and it says so itself. One that
 /// ends says so too, and is as good as away.
-pub(crate) fn is_answered(status: &Status) -> bool {
+pub(crate) fn is_unable(status: &Status) -> bool {
     status.code() == Code::Unavailable && !["", "DRAINING"].contains(&problem_of(status).reason.as_str())
 }
 

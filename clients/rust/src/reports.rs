@@ -8,7 +8,7 @@ use tonic::{Code, Status};
 
 use crate::delivery::Trouble;
 use crate::link::{about, FIRST_PAUSE};
-use crate::problem::{is_answered, problem_of, unbroken};
+use crate::problem::{is_unable, problem_of, unbroken};
 use crate::queue::Shared;
 use crate::texts::cut_goal;
 use crate::v1::{GoalState, ReportGoalRequest, ReportOutcomeRequest, TaskOutcome};
@@ -96,7 +96,7 @@ impl Shared {
                     Duration::ZERO
                 }
                 // Its store is away: it takes the report later.
-                (Code::Unavailable, _) if is_answered(&status) => {
+                (Code::Unavailable, _) if is_unable(&status) => {
                     link.heard();
                     problem_of(&status).retry_after.unwrap_or_default()
                 }

@@ -13,7 +13,7 @@ use crate::client::{Home, Open};
 use crate::delivery::Trouble;
 use crate::event;
 use crate::link::Reach;
-use crate::problem::is_answered;
+use crate::problem::is_unable;
 use crate::queue::{Shared, State};
 use crate::texts::{cut, name_tool, shorten, LONGEST_TEXT_BYTES};
 use crate::v1::{
@@ -343,7 +343,7 @@ impl Turn {
                     }
                     (Trouble::Final, _) => {}
                     (_, Code::ResourceExhausted) => self.busy(method, &status),
-                    (_, Code::Unavailable) if is_answered(&status) => self.unable(method, &status),
+                    (_, Code::Unavailable) if is_unable(&status) => self.unable(method, &status),
                     (_, Code::DeadlineExceeded) => self.late(method, began),
                     _ => {}
                 }
@@ -370,7 +370,7 @@ impl Turn {
 
     /// The sidecar has no answer to what the agent asks for, which is told once a minute for each method.
     fn unable(&self, method: &'static str, why: &Status) {
-        if self.home().link.is_newly_without(method, "away") {
+        if self.home().link.is_newly_without(method, "unable") {
             let (turn_id, address) = (self.id(), &self.home().address);
             warning!("the sidecar has no answer now to what a turn asks for", method, turn_id, address, why);
         }

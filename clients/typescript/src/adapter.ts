@@ -102,13 +102,13 @@ export class Run {
     this.ended(callId, true, { case: "toolFailed", value: { callId: id(callId), error: this.told(messageOf(error)) } });
   }
 
-  /** What the model is shown behind what a request has: lessons in the first one, advice. Nothing once `signal` is aborted. */
+  /** What the model is shown behind what a request has: lessons in the first one, advice. It waits until `signal` is aborted. */
   async texts(tools: string[], signal?: AbortSignal): Promise<string[]> {
     return [await this.lessons(tools, signal), await this.advice(signal)].filter((text) => text !== "");
   }
 
   private async lessons(tools: string[], signal?: AbortSignal): Promise<string> {
-    if (!this.isWhole || !this.shared.needsLessons) return "";
+    if (!this.isWhole || !this.shared.needsLessons || signal?.aborted) return "";
     this.shared.needsLessons = false;
     const timeoutMs = this.shared.settings.lessonsMs;
     return (await this.shared.turn.recall({ tools: tools.slice(0, 100).map(name), timeoutMs, signal }))?.text ?? "";
@@ -117,9 +117,12 @@ export class Run {
   /** Waits only after a call has failed. */
   private async advice(signal?: AbortSignal): Promise<string> {
     const { settings, turn, mustAsk } = this.shared;
-    if (!(settings.advice ?? true)) return "";
+    if (!(settings.advice ?? true) || signal?.aborted) return "";
     this.shared.mustAsk = false;
-    return adviceText(mustAsk ? await turn.advice({ timeoutMs: settings.adviceMs, signal }) : turn.take());
+    if (!mustAsk) return adviceText(turn.take());
+    const said = await turn.advice({ timeoutMs: settings.adviceMs, signal });
+    if (signal?.aborted) this.shared.mustAsk = true; // for another agent of the turn
+    return adviceText(said);
   }
 
   /** Why a final answer is to be revised, as a text for the model; empty if it may be sent. */

@@ -100,7 +100,7 @@ export class CarryingTransport implements Transport {
         const wait = FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.8 + 0.4 * Math.random());
         const again = error instanceof ConnectError && error.code === Code.Unavailable && attempt < this.attempts;
         if (!again || performance.now() + wait > ends || signal?.aborted || this.closed) throw error;
-        await pause(wait);
+        await pause(wait, undefined, signal && { signal }).catch(() => {}); // aborted: the next attempt fails at once
       }
     }
   }

@@ -6,7 +6,7 @@ import type { TurnPlan, TurnSummary } from "@sidemirror/api/v1/thinking";
 import type { Connection } from "./connection.js";
 import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, LONGEST_TIMER_MS, type Link } from "./link.js";
 import type { Pool } from "./pool.js";
-import { corrected, isAnswered, isFinal, isRefusedStream, problemOf } from "./problem.js";
+import { corrected, isUnable, isFinal, isRefusedStream, problemOf } from "./problem.js";
 import type { Queue, Report } from "./queue.js";
 import { Signal } from "./signal.js";
 
@@ -278,7 +278,7 @@ export class Delivery {
           this.queue.forgetReport(false);
           return this.news.fire();
         }
-        if (isAnswered(error)) {
+        if (isUnable(error)) {
           // Its store is away: it takes the report later.
           link.heard();
           leastMs = Math.max(leastMs, problemOf(error).retryAfterMs ?? 0);

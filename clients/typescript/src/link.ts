@@ -1,5 +1,5 @@
 import { Code, type ConnectError } from "@connectrpc/connect";
-import { corrected, isAbsence, isAnswered, problemOf, TokenUnusable } from "./problem.js";
+import { corrected, isAbsence, isUnable, problemOf, TokenUnusable } from "./problem.js";
 import { Signal } from "./signal.js";
 
 /** After so long the sidecar counts as back. */
@@ -18,7 +18,7 @@ const ASKED_MS = 1_000;
 /** How often that is looked at, and by how much a look may be late: a client that was held up has heard nothing. */
 const LOOK_MS = 250;
 const LATE_MS = 500;
-/** So long it is not told again that the sidecar is too busy for a call. */
+/** So long it is not told again that the sidecar is too busy for a call, or has no answer now. */
 const BUSY_PAUSE_MS = 60_000;
 const NOT_LET_IN =
   "the sidecar refuses the token, or there is none: name a file with one that it knows in SIDEMIRROR_TOKEN_FILE";
@@ -170,7 +170,7 @@ export class Link {
   /** A call that was begun after so many outages has failed: with what the sidecar says, or because it is gone. */
   failed(error: ConnectError, outages: number): void {
     if (error.code === Code.Unauthenticated) this.refused(error, outages);
-    else if (isAnswered(error)) this.heard();
+    else if (isUnable(error)) this.heard();
     else if (isAbsence(error)) this.lost(error, outages);
     else if (error.code !== Code.DeadlineExceeded) this.heard();
   }
@@ -180,18 +180,25 @@ export class Link {
     while (this.gone && !this.closed) await this.changes.next();
   }
 
-  /** Runs a call, which is cancelled when the sidecar goes away. */
-  async call<T>(use: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  /** Runs a call, which is over when the sidecar goes away, and when `own` is aborted. Rejects at once then. */
+  async call<T>(use: (signal: AbortSignal) => Promise<T>, own?: AbortSignal): Promise<T> {
     const stop = new AbortController();
+    const end = (): void => stop.abort();
     const unlisten = this.changes.listen(() => {
-      if (this.gone || this.closed) stop.abort();
+      if (this.gone || this.closed) end();
     });
+    own?.addEventListener("abort", end);
     this.sent(stop);
     try {
-      return await use(stop.signal);
+      // A call that waits for its place, or for its next attempt, does not look at the signal.
+      const over = new Promise<never>((_, reject) => {
+        stop.signal.addEventListener("abort", () => reject(new ConnectError("nobody waits for it", Code.Canceled)), { once: true });
+      });
+      return await Promise.race([use(stop.signal), over]);
     } finally {
       this.settled(stop);
       unlisten();
+      own?.removeEventListener("abort", end);
     }
   }
 

@@ -63,7 +63,7 @@ export function isRefusedStream(error: ConnectError): boolean {
  * Whether a call that is UNAVAILABLE was answered: the sidecar's store or model is away, and it says so itself. One that ends
  * says so too, and is as good as away.
  */
-export function isAnswered(error: ConnectError): boolean {
+export function isUnable(error: ConnectError): boolean {
   return error.code === Code.Unavailable && !["", "DRAINING"].includes(problemOf(error).reason);
 }
 

@@ -10,7 +10,7 @@ import type { ThinkLevel, TurnDirective, TurnPlan, TurnStartedSchema, TurnSummar
 import { Delivery, type Home, type Patience } from "./delivery.js";
 import { FIRST_PAUSE_MS } from "./link.js";
 import type { Losses } from "./losses.js";
-import { corrected, isAnswered, isFinal, isRefusedStream } from "./problem.js";
+import { corrected, isUnable, isFinal, isRefusedStream } from "./problem.js";
 import { Queue, type EventInit } from "./queue.js";
 import { asText, fitted } from "./text.js";
 
@@ -63,7 +63,7 @@ export interface RunOptions {
 export interface WaitOptions {
   /** Without it each method has its own time. */
   timeoutMs?: number | undefined;
-  /** When this is aborted the wait is over at once, and nothing has come of it. Nothing is thrown. */
+  /** When this is aborted the wait is over at once, as when time is up. Nothing is thrown. */
   signal?: AbortSignal | undefined;
 }
 
@@ -372,10 +372,7 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
         return undefined;
       }
       try {
-        const answer = await link.call((gone) => {
-          const signal = own ? AbortSignal.any([gone, own]) : gone;
-          return call({ signal, timeoutMs: Math.ceil(left) });
-        });
+        const answer = await link.call((signal) => call({ signal, timeoutMs: Math.ceil(left) }), own);
         link.answered(outages);
         return answer;
       } catch (thrown) {
@@ -384,10 +381,11 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
         link.failed(error, outages);
         if (isFinal(error)) link.declined(what, error);
         else if (error.code === Code.ResourceExhausted) link.busy(what, error.message);
-        else if (isAnswered(error)) link.unable(what, error.message);
+        else if (isUnable(error)) link.unable(what, error.message);
         else if (error.code === Code.DeadlineExceeded) link.late(what, began);
         if (!isRefusedStream(error)) return undefined;
-        await pause(Math.min(ends - performance.now(), FIRST_PAUSE_MS * (0.8 + 0.4 * Math.random())));
+        const waitMs = Math.min(ends - performance.now(), FIRST_PAUSE_MS * (0.8 + 0.4 * Math.random()));
+        await pause(waitMs, undefined, own && { signal: own }).catch(() => {}); // aborted
       }
     }
     return undefined;

@@ -18,6 +18,9 @@ import { standIn } from "./standin.js";
 
 const NO_FILES = { tls: false, caFile: "", certificateFile: "", keyFile: "", tokenFile: "" };
 
+/** So many calls of a client are on their way at once. */
+const AT_ONCE = 90;
+
 function linkOf(sidemirror: Sidemirror): Link {
   return (sidemirror as unknown as { link: Link }).link;
 }
@@ -362,6 +365,33 @@ test("a wait that is aborted is over, and nothing has come of it", async () => {
   there.stop();
 });
 
+/** Seen to fail when a call that waits for its place does not look at the signal. */
+test("a call that waits for its place is over as well when it is aborted", async () => {
+  let asked = 0;
+  const there = await standIn({
+    more: (router) =>
+      router.service(ReflectiveMemoryService, {
+        buildMemoryContext: async (_, { signal }) => {
+          asked++;
+          await pause(20_000, undefined, { signal }).catch(() => {});
+          return {};
+        },
+      }),
+  });
+  const sidemirror = connect({ address: there.address });
+  const turn = sidemirror.beginTurn();
+  const stop = new AbortController();
+  const held = Array.from({ length: 100 }, () => turn.recall({ timeoutMs: 15_000, signal: stop.signal }));
+  for (const ends = performance.now() + 10_000; asked < AT_ONCE && performance.now() < ends; ) await pause(5);
+  const began = performance.now();
+  stop.abort();
+  assert.deepEqual(new Set(await Promise.all(held)), new Set([undefined]));
+  assert.ok(performance.now() - began < 2_000);
+  assert.equal(asked, AT_ONCE);
+  await sidemirror.close(0);
+  there.stop();
+});
+
 /** What has come stays there for whoever asks next. Seen to fail when the aborted wait takes it. */
 test("advice that is not waited for any more is not taken", async () => {
   const there = await standIn({
@@ -374,7 +404,8 @@ test("advice that is not waited for any more is not taken", async () => {
     break;
   }
   turn.report({ kind: { case: "toolCalled", value: { name: "look" } } });
-  while (!(turn as unknown as { delivery: { isQuiet: boolean } }).delivery.isQuiet) await pause(5);
+  const { delivery } = turn as unknown as { delivery: { isQuiet: boolean } };
+  for (const ends = performance.now() + 10_000; !delivery.isQuiet && performance.now() < ends; ) await pause(5);
   assert.deepEqual(await turn.advice({ signal: AbortSignal.abort() }), []);
   assert.equal((await turn.advice(10_000)).length, 1);
   await sidemirror.close(0);

@@ -26,7 +26,8 @@ class Awaited:
 
 
 class GivesWay:
-    """Of one task. Await it between two pieces of its work, however small they are."""
+    """Of one piece of work, or of those that are done one after the other. Await it between two pieces, however small
+    they are."""
 
     def __init__(self, awaited: Awaited | None = None) -> None:
         """`awaited`: the work also waits while an agent does. Where agents always do, it has half of the time."""

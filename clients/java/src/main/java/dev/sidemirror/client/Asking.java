@@ -38,7 +38,7 @@ final class Asking {
 
   /**
    * The answer to a call; empty at once while the sidecar is away, and without one in time. Never throws. A warning names the
-   * call where the sidecar refuses it, or is too busy for it.
+   * call where the sidecar refuses it, is too busy for it, or has no answer now.
    *
    * @param beganNs when the agent has asked
    */

@@ -276,7 +276,7 @@ final class Delivery {
         failures++;
         link.failed(why, outages);
         // A sidecar whose store is away takes the report later.
-        Duration pause = Trouble.isAnswered(why) ? Problem.of(why).retryAfter().orElse(Duration.ZERO) : trouble.pause();
+        Duration pause = Trouble.isUnable(why) ? Problem.of(why).retryAfter().orElse(Duration.ZERO) : trouble.pause();
         link.later(this::nextReport, pauseMs(), pause.toMillis());
       }
     }

@@ -33,7 +33,7 @@ final class Link {
 
   static final long LONGEST_PAUSE_MS = 1_000;
 
-  /** So long it is not told again that the sidecar is too busy for a call. */
+  /** So long it is not told again that the sidecar is too busy for a call, or has no answer now. */
   private static final long BUSY_PAUSE_NS = TimeUnit.MINUTES.toNanos(1);
 
   /** While it is away, an answer that takes longer is none; and one that asks a silent one. */
@@ -178,7 +178,7 @@ final class Link {
       }
     } else if (code == Status.Code.RESOURCE_EXHAUSTED) {
       busy(what, why.getMessage());
-    } else if (Trouble.isAnswered(why)) {
+    } else if (Trouble.isUnable(why)) {
       without("has no answer now for " + what, why.getMessage());
     } else if (code == Status.Code.DEADLINE_EXCEEDED) {
       late(what, beganNs);
@@ -213,7 +213,7 @@ final class Link {
     switch (Trouble.of(why).kind()) {
       case TOKEN -> refuse(why, before);
       case AWAY -> {
-        if (Trouble.isAnswered(why)) {
+        if (Trouble.isUnable(why)) {
           silence.heard();
         } else if (Status.fromThrowable(why).getCode() == Status.Code.UNAVAILABLE) {
           lost(why, before);

@@ -24,7 +24,7 @@ public record Problem(
     String reason, Map<String, String> metadata, Map<String, String> fields, Optional<Duration> retryAfter) {
 
   /**
-   * What came with the error of a call; empty where nothing did.
+   * What came with the error of a call; empty where nothing did that can be read.
    *
    * @param error what a call threw
    * @return what it says
@@ -34,8 +34,8 @@ public record Problem(
     Map<String, String> metadata = Map.of();
     Map<String, String> fields = new LinkedHashMap<>();
     Optional<Duration> retryAfter = Optional.empty();
-    Status status = StatusProto.fromThrowable(error);
     try {
+      Status status = StatusProto.fromThrowable(error);
       for (Any detail : status == null ? Status.getDefaultInstance().getDetailsList() : status.getDetailsList()) {
         if (detail.is(ErrorInfo.class)) {
           ErrorInfo info = detail.unpack(ErrorInfo.class);
@@ -51,7 +51,7 @@ public record Problem(
           retryAfter = Optional.of(Duration.ofSeconds(delay.getSeconds(), delay.getNanos()));
         }
       }
-    } catch (InvalidProtocolBufferException notOurs) {
+    } catch (InvalidProtocolBufferException | IllegalArgumentException notOurs) {
       // Something between here and the sidecar has made this error: its code is all that it says.
     }
     return new Problem(reason, Map.copyOf(metadata), Map.copyOf(fields), retryAfter);

@@ -44,7 +44,7 @@ record Trouble(Kind kind, Duration pause) {
    * Whether a call that is UNAVAILABLE was answered: the sidecar's store or model is away, and it says so itself. One that
    * ends says so too, and is as good as away.
    */
-  static boolean isAnswered(Throwable why) {
+  static boolean isUnable(Throwable why) {
     String reason = Problem.of(why).reason();
     return Status.fromThrowable(why).getCode() == Status.Code.UNAVAILABLE && !reason.isEmpty() && !reason.equals("DRAINING");
   }

@@ -19,6 +19,7 @@ import io.grpc.Channel;
 import io.grpc.ClientCall;
 import io.grpc.ClientInterceptor;
 import io.grpc.ForwardingClientCall.SimpleForwardingClientCall;
+import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.NameResolver;
 import io.grpc.NameResolverProvider;
@@ -369,6 +370,17 @@ class AloneTest {
     assertEquals(Trouble.Kind.AWAY, Trouble.of(Status.INTERNAL.asRuntimeException()).kind(), "something between");
     Status refused = Status.UNAVAILABLE.withDescription("Rst Stream with error code: REFUSED_STREAM");
     assertEquals(Trouble.Kind.LATER, Trouble.of(refused.asRuntimeException()).kind());
+  }
+
+  /** Something between an agent and its sidecar may make them. Seen to fail when they throw. */
+  @Test
+  void detailsThatCannotBeReadAreNone() {
+    Metadata trailers = new Metadata();
+    trailers.put(
+        Metadata.Key.of("grpc-status-details-bin", Metadata.BINARY_BYTE_MARSHALLER), new byte[] {(byte) 0xff, (byte) 0xff});
+    StatusRuntimeException error = Status.UNAVAILABLE.asRuntimeException(trailers);
+    assertEquals("", Problem.of(error).reason());
+    assertFalse(Trouble.isUnable(error));
   }
 
   private static StatusRuntimeException exhausted(Message... details) {
