@@ -8,14 +8,14 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
-use tonic::{Code, Status};
+use tonic::{Code, Status, Streaming};
 
 use crate::calls::Carried;
 use crate::link::{about, FIRST_PAUSE, LONGEST_PAUSE};
 use crate::problem::{is_busy, problem_of, unbroken};
 use crate::queue::{Sending, Shared};
 use crate::v1::thinking_service_client::ThinkingServiceClient;
-use crate::v1::{turn_directive, turn_event, RunTurnRequest, TurnEvent, TurnResume};
+use crate::v1::{turn_directive, turn_event, RunTurnRequest, RunTurnResponse, TurnEvent, TurnResume};
 use crate::warning::warning;
 
 /// A request is kept well below the 4 MiB that the sidecar takes in a message.
@@ -170,13 +170,8 @@ impl Shared {
         expected.sent();
         let opening = thinking.run_turn(carried.authorized(ReceiverStream::new(receiver))?);
         tokio::pin!(opening);
-        // The answer to the call comes with the first response, so something has to be sent meanwhile.
-        let mut responses = loop {
-            tokio::select! {
-                opened = &mut opening => break opened?.into_inner(),
-                () = send(&mut sender, &mut request), if request.is_some() && sender.is_some() => {}
-            }
-        };
+        // The answer to the call comes with the first response, so what there is has to be sent meanwhile.
+        let mut responses: Option<Streaming<RunTurnResponse>> = None;
         loop {
             if request.is_none() {
                 news.borrow_and_update();
@@ -186,7 +181,8 @@ impl Shared {
                 }
             }
             tokio::select! {
-                response = responses.message() => {
+                opened = &mut opening, if responses.is_none() => responses = Some(opened?.into_inner()),
+                response = next(&mut responses), if responses.is_some() => {
                     let Some(response) = response? else { return Ok(()) };
                     link.answered(outages);
                     for directive in response.directives {
@@ -232,6 +228,14 @@ impl Shared {
         }
         sending.sent += events.len();
         (!events.is_empty()).then(|| of_scope(carried, events))
+    }
+}
+
+/// The next response of a stream that is open.
+async fn next(responses: &mut Option<Streaming<RunTurnResponse>>) -> Result<Option<RunTurnResponse>, Status> {
+    match responses {
+        Some(responses) => responses.message().await,
+        None => std::future::pending().await,
     }
 }
 

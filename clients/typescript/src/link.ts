@@ -1,4 +1,4 @@
-import { Code, type ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { corrected, isAbsence, isUnable, problemOf, TokenUnusable } from "./problem.js";
 import { Signal } from "./signal.js";
 
