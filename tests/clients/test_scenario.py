@@ -101,8 +101,8 @@ def test_turns_that_the_sidecar_fails_with(language: Language, tmp_path: Path) -
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 def test_a_sidecar_that_ends_is_away(language: Language, tmp_path: Path) -> None:
-    """It says so in an answer of its own, and a moment later nobody is there. Seen to fail for Python when that counts as
-    an answer, and for Rust when events wait for the first response of the stream that takes the turn up."""
+    """It says so in an answer of its own, and a moment later nobody is there. Seen to fail for Python when that counts
+    as an answer, and for Rust when events wait for the first response of the stream that takes the turn up."""
     command = ready(language)
     troubled = Troubled(tmp_path)
     try:
