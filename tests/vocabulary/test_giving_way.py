@@ -50,16 +50,15 @@ async def test_it_waits_while_an_agent_does() -> None:
 
 
 async def test_where_an_agent_always_waits_it_has_half_of_the_time() -> None:
-    """Seen to fail with work that waits each time."""
+    """After each wait it works for as long. Seen to fail with work that waits each time."""
     awaited = Awaited()
-    gives_way, worked_s, slept_s = GivesWay(awaited), 0.0, 0.0
+    gives_way, worked_s, waits = GivesWay(awaited), 0.0, 0
     for _ in range(200):
         awaited.call_failed()
-        slept_s += await waited_s(gives_way)
+        waits += await waited_s(gives_way) >= giving_way._TOLD_WITHIN_S / 2
         began_s = time.perf_counter()
         while time.perf_counter() < began_s + giving_way._SLICE_S:
             pass
         worked_s += time.perf_counter() - began_s
-    # What the machine adds to a sleep counts against the work.
-    assert worked_s > slept_s / 3
-    assert slept_s > giving_way._TOLD_WITHIN_S
+    # Some are let off: on a busy machine a wait may be shorter than it takes.
+    assert 2 <= waits <= worked_s / giving_way._TOLD_WITHIN_S + 4
