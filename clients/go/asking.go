@@ -216,9 +216,9 @@ func (t *Turn) declined(method string, began time.Time, why error) {
 		if _, told := t.client.refusals.LoadOrStore(refusal{method, status.Code(why)}, true); !told {
 			slog.Warn("the sidecar has refused what a turn asks for", about...)
 		}
-	case isBusy && t.client.isNewlyWithout(method, "busy"):
+	case isBusy && t.client.isNewlyUnanswered(method, "busy"):
 		slog.Warn("the sidecar is too busy for what a turn asks for", about...)
-	case isUnable(why) && t.client.isNewlyWithout(method, "unable"):
+	case isUnable(why) && t.client.isNewlyUnanswered(method, "unable"):
 		slog.Warn("the sidecar has no answer now to what a turn asks for", about...)
 	}
 }

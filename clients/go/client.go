@@ -36,7 +36,7 @@ type Client struct {
 	link       *link
 	losses     losses
 	refusals   sync.Map // by refusal: those that the log has
-	without    sync.Map // by method and reason: when the log had last that it comes to nothing
+	unanswered sync.Map // by method and reason: when the log had last that it has no answer
 	closing    sync.Mutex
 	mu         sync.Mutex
 	turns      map[*Turn]struct{}
@@ -246,12 +246,12 @@ func bounded(ctx context.Context, limit time.Duration) (context.Context, context
 	return context.WithTimeout(ctx, limit)
 }
 
-// isNewlyWithout: the log has not had for a while that this method comes to nothing, and why.
-func (c *Client) isNewlyWithout(method, why string) bool {
+// isNewlyUnanswered: the log has not had for a while that this method has no answer, for this reason.
+func (c *Client) isNewlyUnanswered(method, why string) bool {
 	now, this := time.Now(), [2]string{method, why}
-	if told, had := c.without.Load(this); had && now.Sub(told.(time.Time)) < busyPause {
+	if told, had := c.unanswered.Load(this); had && now.Sub(told.(time.Time)) < busyPause {
 		return false
 	}
-	c.without.Store(this, now)
+	c.unanswered.Store(this, now)
 	return true
 }

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import grpc
 import pytest
@@ -13,6 +15,23 @@ from sidemirror_client.calls import CALLS_AT_ONCE
 from tests.faults.waiting import until
 
 pytestmark = [pytest.mark.timeout(300)]
+
+Handler = TypeVar("Handler", bound=grpc.GenericRpcHandler)
+
+
+@asynccontextmanager
+async def standing(handler: Handler, folder: Path) -> AsyncIterator[Handler]:
+    """The handler in the place of a sidecar, at the socket that `address` names."""
+    server = grpc.aio.server()
+    server.add_generic_rpc_handlers((handler,))
+    server.add_insecure_port(address(folder))
+    await server.start()
+    yield handler
+    await server.stop(None)
+
+
+def address(folder: Path) -> str:
+    return f"unix:{folder / 'standing.sock'}"
 
 
 class Silent(grpc.GenericRpcHandler):
@@ -36,19 +55,15 @@ class Silent(grpc.GenericRpcHandler):
 
 @pytest.fixture
 async def silent(tmp_path: Path) -> AsyncIterator[Silent]:
-    server, handler = grpc.aio.server(), Silent()
-    server.add_generic_rpc_handlers((handler,))
-    server.add_insecure_port(f"unix:{tmp_path / 'silent.sock'}")
-    await server.start()
-    yield handler
-    await server.stop(None)
+    async with standing(Silent(), tmp_path) as handler:
+        yield handler
 
 
 async def test_calls_beyond_what_a_connection_takes_wait_their_turn(silent: Silent, tmp_path: Path) -> None:
     """Their deadlines count the wait, and whoever ends or is cancelled makes room. Seen to fail when calls are not
     counted, and when a call that has ended keeps its place."""
     request = pb.GetTurnRequest(turn_id="t")
-    async with connect(f"unix:{tmp_path / 'silent.sock'}", deadline_s=1.0) as sidemirror:
+    async with connect(address(tmp_path), deadline_s=1.0) as sidemirror:
         late = await asyncio.gather(
             *(sidemirror.thinking.GetTurn(request) for _ in range(3 * CALLS_AT_ONCE)), return_exceptions=True
         )
@@ -87,16 +102,12 @@ class Closing(grpc.GenericRpcHandler):
 
 async def test_a_stream_that_is_closed_without_a_word_is_not_opened_again_at_once(tmp_path: Path) -> None:
     """Seen to fail, with thousands of streams in a second, without the pause."""
-    server, handler = grpc.aio.server(), Closing()
-    server.add_generic_rpc_handlers((handler,))
-    server.add_insecure_port(f"unix:{tmp_path / 'closing.sock'}")
-    await server.start()
-    async with connect(f"unix:{tmp_path / 'closing.sock'}", on_away=lambda _: None) as sidemirror:
+    client = connect(address(tmp_path), on_away=lambda _: None)
+    async with standing(Closing(), tmp_path) as handler, client as sidemirror:
         sidemirror.begin_turn(task="look")
         async with asyncio.timeout(60):
             await handler.often.wait()
         await sidemirror.close(flush_s=0)
-    await server.stop(None)
     # After 0.1, 0.2 and 0.3 seconds.
     assert handler.times_s[3] - handler.times_s[0] > 0.5
 
@@ -126,12 +137,8 @@ class Hearing(grpc.GenericRpcHandler):
 
 @pytest.fixture
 async def hearing(tmp_path: Path) -> AsyncIterator[Hearing]:
-    server, handler = grpc.aio.server(), Hearing()
-    server.add_generic_rpc_handlers((handler,))
-    server.add_insecure_port(f"unix:{tmp_path / 'hearing.sock'}")
-    await server.start()
-    yield handler
-    await server.stop(None)
+    async with standing(Hearing(), tmp_path) as handler:
+        yield handler
 
 
 async def test_events_without_an_answer_go_with_those_behind_them(
@@ -140,7 +147,7 @@ async def test_events_without_an_answer_go_with_those_behind_them(
     """Unless somebody waits for an answer. Seen to fail when each goes by itself, and when a wait, `flush` or `close`
     leaves them where they are."""
     monkeypatch.setattr(delivery, "GATHER_S", 3600.0)
-    async with connect(f"unix:{tmp_path / 'hearing.sock'}") as sidemirror, asyncio.timeout(60):
+    async with connect(address(tmp_path)) as sidemirror, asyncio.timeout(60):
         turn = sidemirror.begin_turn(task="look")
         await until(lambda: len(hearing.requests) == 1, within_s=50)
         turn.report(model_returned=pb.ModelReturned(text="I look."))
@@ -165,7 +172,7 @@ async def test_events_without_an_answer_go_with_those_behind_them(
 
 
 async def test_an_event_without_an_answer_goes_by_itself_when_nothing_follows(hearing: Hearing, tmp_path: Path) -> None:
-    async with connect(f"unix:{tmp_path / 'hearing.sock'}") as sidemirror:
+    async with connect(address(tmp_path)) as sidemirror:
         turn = sidemirror.begin_turn(task="look")
         await until(lambda: len(hearing.requests) == 1, within_s=50)
         turn.report(model_started=pb.ModelStarted())

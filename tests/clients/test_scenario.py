@@ -77,11 +77,8 @@ def test_turns_that_the_sidecar_fails_with(language: Language, tmp_path: Path) -
     absence; for Rust, when that it is too busy is not told; for all but Go, when every UNAVAILABLE counts as
     absence."""
     command = ready(language)
-    troubled = Troubled(tmp_path)
-    try:
+    with Troubled(tmp_path) as troubled:
         ran = run_scenario(command, "troubled.json", troubled, language.folder)
-    finally:
-        troubled.end()
     streams = {kind: len(times) for kind, times in troubled.streams_s.items()}
     assert streams == {"busy": 1, "internal": TRIES, "bare": TRIES, "later": REFUSED + 1, "slowly": 22, "behind": 1}
     assert troubled.outcomes == ["first", "second"]
@@ -104,11 +101,8 @@ def test_a_sidecar_that_ends_is_away(language: Language, tmp_path: Path) -> None
     """It says so in an answer of its own, and a moment later nobody is there. Seen to fail for Python when that counts
     as an answer, and for Rust when events wait for the first response of the stream that takes the turn up."""
     command = ready(language)
-    troubled = Troubled(tmp_path)
-    try:
+    with Troubled(tmp_path) as troubled:
         ran = run_scenario(command, "ending.json", troubled, language.folder)
-    finally:
-        troubled.end()
     assert len([line for line in ran.lines if line.startswith("told ")]) == 1
 
 
@@ -120,13 +114,12 @@ def test_a_full_connection(language: Language, tmp_path: Path) -> None:
     Seen to fail for Python, Go and TypeScript when a refused stream counts as absence, for TypeScript also at the call
     when its error stays INTERNAL; at the verdict, for these three, with the stubs' four attempts alone."""
     command = ready(language)
-    troubled = Troubled(tmp_path)
-    full = FullConnection(troubled, refusals=REFUSALS)
-    try:
-        ran = run_scenario(command, "busy.json", full, language.folder)
-    finally:
-        full.end()
-        troubled.end()
+    with Troubled(tmp_path) as troubled:
+        full = FullConnection(troubled, refusals=REFUSALS)
+        try:
+            ran = run_scenario(command, "busy.json", full, language.folder)
+        finally:
+            full.end()
     assert set(full.refusals.values()) == {0}
     assert len(troubled.durable["full"]) == len(set(troubled.durable["full"])) == 3
     assert [line for line in ran.lines if line.startswith("told ")] == []

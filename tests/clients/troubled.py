@@ -17,7 +17,7 @@ from sidemirror_server.vocabulary.errors import Draining, ModelUnavailable, Stor
 
 # Streams of a turn of the kind "later" that there is no room for.
 REFUSED = 2
-# Reports of an outcome that find the store away: what a client's calls try by themselves.
+# Reports of outcomes, and as many of goals, that find the store away: as often as a client's calls try by themselves.
 AWAY = 4
 # What the sidecar's RetryInfo says.
 RETRY_AFTER_S = 1.0
@@ -68,7 +68,10 @@ class Troubled(grpc.GenericRpcHandler):
         """Its trouble is fixed beforehand: a scenario that asks for more is wrong."""
         raise AssertionError(what)
 
-    def end(self) -> None:
+    def __enter__(self) -> "Troubled":
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """Returns when no call goes on."""
         self._server.stop(None).wait()
 

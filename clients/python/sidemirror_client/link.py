@@ -63,8 +63,8 @@ class Link:
         self._is_not_permitted = False
         # Which calls were refused, and how; each is told once.
         self._refusals: set[tuple[str, grpc.StatusCode]] = set()
-        # When it was last told of each call why it comes to nothing.
-        self._without_s: dict[str, float] = {}
+        # When it was told last why a call has no answer, by what was said.
+        self._unanswered_s: dict[str, float] = {}
         self.closed = False
         # Bytes that wait, of all turns, which are on several threads.
         self.waiting_bytes = 0
@@ -189,7 +189,7 @@ class Link:
         elif code is grpc.StatusCode.RESOURCE_EXHAUSTED:
             self._busy(call, reason_of(error))
         elif is_unable(error):
-            self._without(f"has no answer now for {call}", reason_of(error))
+            self._tell_unanswered(f"has no answer now for {call}", reason_of(error))
         elif code is grpc.StatusCode.DEADLINE_EXCEEDED:
             self.late(call, began_s)
 
@@ -200,12 +200,12 @@ class Link:
             self._busy(call, f"no answer within {_now_s() - began_s:.3g} s")
 
     def _busy(self, call: str, why: str) -> None:
-        self._without(f"is too busy for {call}", why)
+        self._tell_unanswered(f"is too busy for {call}", why)
 
-    def _without(self, what: str, why: str) -> None:
+    def _tell_unanswered(self, what: str, why: str) -> None:
         now_s = _now_s()
-        if now_s - self._without_s.get(what, float("-inf")) >= BUSY_PAUSE_S:
-            self._without_s[what] = now_s
+        if now_s - self._unanswered_s.get(what, float("-inf")) >= BUSY_PAUSE_S:
+            self._unanswered_s[what] = now_s
             _log.warning("Sidemirror at %s %s, the agent gets nothing for it: %s", self._address, what, why)
 
     async def there(self) -> None:

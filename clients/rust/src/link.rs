@@ -85,8 +85,8 @@ struct State {
     told_not_permitted: bool,
     /// Which methods of turns were refused, and how, as far as that was told.
     told_refusals: HashSet<(&'static str, Code)>,
-    /// When it was told last of a method that it comes to nothing, and why.
-    told_without: HashMap<(&'static str, &'static str), Instant>,
+    /// When it was told last that a method has no answer, by the reason.
+    told_unanswered: HashMap<(&'static str, &'static str), Instant>,
     back: Option<Instant>,
     /// Since when what was sent waits for an answer, and when something came last.
     sent: HashMap<u64, Instant>,
@@ -289,12 +289,12 @@ impl Link {
         self.state().told_refusals.insert((method, code))
     }
 
-    /// Whether it was not told for a while that this method comes to nothing, and why.
-    pub fn is_newly_without(&self, method: &'static str, why: &'static str) -> bool {
+    /// Whether it was not told for a while that this method has no answer, for this reason.
+    pub fn is_newly_unanswered(&self, method: &'static str, why: &'static str) -> bool {
         let (now, mut state) = (Instant::now(), self.state());
-        let is_new = state.told_without.get(&(method, why)).is_none_or(|told| now - *told >= BUSY_PAUSE);
+        let is_new = state.told_unanswered.get(&(method, why)).is_none_or(|told| now - *told >= BUSY_PAUSE);
         if is_new {
-            state.told_without.insert((method, why), now);
+            state.told_unanswered.insert((method, why), now);
         }
         is_new
     }

@@ -362,7 +362,7 @@ impl Turn {
 
     /// The sidecar is too busy for what the agent asks for, which is told once a minute for each method.
     fn busy(&self, method: &'static str, why: &dyn fmt::Display) {
-        if self.home().link.is_newly_without(method, "busy") {
+        if self.home().link.is_newly_unanswered(method, "busy") {
             let (turn_id, address) = (self.id(), &self.home().address);
             warning!("the sidecar is too busy for what a turn asks for", method, turn_id, address, why);
         }
@@ -370,7 +370,7 @@ impl Turn {
 
     /// The sidecar has no answer to what the agent asks for, which is told once a minute for each method.
     fn unable(&self, method: &'static str, why: &Status) {
-        if self.home().link.is_newly_without(method, "unable") {
+        if self.home().link.is_newly_unanswered(method, "unable") {
             let (turn_id, address) = (self.id(), &self.home().address);
             warning!("the sidecar has no answer now to what a turn asks for", method, turn_id, address, why);
         }

@@ -6,7 +6,7 @@ import type { TurnPlan, TurnSummary } from "@sidemirror/api/v1/thinking";
 import type { Connection } from "./connection.js";
 import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, LONGEST_TIMER_MS, type Link } from "./link.js";
 import type { Pool } from "./pool.js";
-import { corrected, isUnable, isFinal, isRefusedStream, problemOf } from "./problem.js";
+import { corrected, isFinal, isRefusedStream, isUnable, problemOf } from "./problem.js";
 import type { Queue, Report } from "./queue.js";
 import { Signal } from "./signal.js";
 

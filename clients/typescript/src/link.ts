@@ -62,7 +62,7 @@ export class Link {
   private hasTold = false;
   private hasToldDenied = false;
   private readonly toldDeclined = new Set<string>();
-  private readonly toldWithoutMs = new Map<string, number>();
+  private readonly toldUnansweredMs = new Map<string, number>();
   private backMs = Number.NEGATIVE_INFINITY;
   private search: NodeJS.Timeout | undefined;
   private waitedForMs = Number.NEGATIVE_INFINITY;
@@ -152,18 +152,18 @@ export class Link {
 
   /** The sidecar is too busy for what an agent asks for. It is told once a minute of each call. */
   busy(what: string, why: string): void {
-    this.without(`is too busy for ${what}`, why);
+    this.tellUnanswered(`is too busy for ${what}`, why);
   }
 
   /** The sidecar has no answer to what an agent asks for, and says so. It is told once a minute of each call. */
   unable(what: string, why: string): void {
-    this.without(`has no answer now for ${what}`, why);
+    this.tellUnanswered(`has no answer now for ${what}`, why);
   }
 
-  private without(what: string, why: string): void {
+  private tellUnanswered(what: string, why: string): void {
     const now = performance.now();
-    if (now - (this.toldWithoutMs.get(what) ?? Number.NEGATIVE_INFINITY) < BUSY_PAUSE_MS) return;
-    this.toldWithoutMs.set(what, now);
+    if (now - (this.toldUnansweredMs.get(what) ?? Number.NEGATIVE_INFINITY) < BUSY_PAUSE_MS) return;
+    this.toldUnansweredMs.set(what, now);
     process.emitWarning(`the sidecar at ${this.address} ${what}: ${why}`, "SidemirrorWarning");
   }
 

@@ -10,7 +10,7 @@ import type { ThinkLevel, TurnDirective, TurnPlan, TurnStartedSchema, TurnSummar
 import { Delivery, type Home, type Patience } from "./delivery.js";
 import { FIRST_PAUSE_MS } from "./link.js";
 import type { Losses } from "./losses.js";
-import { corrected, isUnable, isFinal, isRefusedStream } from "./problem.js";
+import { corrected, isFinal, isRefusedStream, isUnable } from "./problem.js";
 import { Queue, type EventInit } from "./queue.js";
 import { asText, fitted } from "./text.js";
 

@@ -69,7 +69,7 @@ final class Link {
   private final Deque<Delivery> streamsWanted = new ArrayDeque<>();
   private final Deque<Delivery> reportsWanted = new ArrayDeque<>();
   private final Set<String> toldDeclined = ConcurrentHashMap.newKeySet();
-  private final Map<String, Long> toldWithoutNs = new ConcurrentHashMap<>();
+  private final Map<String, Long> toldUnansweredNs = new ConcurrentHashMap<>();
   private final Set<Connection> probes = ConcurrentHashMap.newKeySet();
   private int reporting;
   private boolean told;
@@ -179,7 +179,7 @@ final class Link {
     } else if (code == Status.Code.RESOURCE_EXHAUSTED) {
       busy(what, why.getMessage());
     } else if (Trouble.isUnable(why)) {
-      without("has no answer now for " + what, why.getMessage());
+      sayUnanswered("has no answer now for " + what, why.getMessage());
     } else if (code == Status.Code.DEADLINE_EXCEEDED) {
       late(what, beganNs);
     }
@@ -196,14 +196,14 @@ final class Link {
   }
 
   private void busy(String what, String why) {
-    without("is too busy for " + what, why);
+    sayUnanswered("is too busy for " + what, why);
   }
 
-  private void without(String what, String why) {
+  private void sayUnanswered(String what, String why) {
     long now = System.nanoTime();
-    Long told = toldWithoutNs.get(what);
+    Long told = toldUnansweredNs.get(what);
     if (told == null || now - told >= BUSY_PAUSE_NS) {
-      toldWithoutNs.put(what, now);
+      toldUnansweredNs.put(what, now);
       LOG.log(Level.WARNING, "Sidemirror at {0} {1}: {2}", address(), what, why);
     }
   }
