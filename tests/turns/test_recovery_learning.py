@@ -138,7 +138,7 @@ async def test_a_long_turn_is_learned_in_pieces(tmp_path: Path, monkeypatch: pyt
 
 
 async def test_learning_makes_way_for_an_agent_that_waits(tmp_path: Path) -> None:
-    """Seen to fail when it begins at once."""
+    """Seen to fail when the learner does not look for who waits."""
     async with learning(tmp_path) as own:
         await own.turn("t", 1, asks(1, "a@b.de"), ToolFailed("c1", MISSING))
         loop = asyncio.get_running_loop()
