@@ -3,7 +3,8 @@
 An agent calls tools that succeed and fail by turns. A call takes from the model's answer to the next request, as the
 scripted endpoint sees it, which is a process of its own and takes 20 ms to answer; added is what the same quantile is
 above that of the agent without the adapter. The sidecar is up, away (nobody listens), or stopped (SIGSTOP, from 5 s
-before on). The situations take turns, since a machine is not equally fast all the time. By the clock, on an otherwise
+before on). `again` is without the adapter once more: what that adds is the machine's. The situations take turns, since
+a machine is not equally fast all the time, and what counts is the median of the rounds. By the clock, on an otherwise
 idle machine.
 What the frameworks need is installed first, into the environments that the adapters' tests use.
 """
@@ -19,14 +20,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.figures import share
+from bench.figures import median, share
 from bench.processes import Servers
 from tests import npm
 from tests.clients.adapters import ADAPTERS, AI_SDK, PYTHON, installed, packed, project
 
 NAMES = (*PYTHON, AI_SDK.name)
-SITUATIONS = ("without", "up", "away", "stopped")
-ROUNDS = 5
+SITUATIONS = ("without", "again", "up", "away", "stopped")
+ROUNDS = 9
 
 
 class Agent(NamedTuple):
@@ -62,7 +63,7 @@ def times_ms(agent: Agent, runs: int, **settings: str) -> dict[str, list[float]]
 
 async def situation_ms(agent: Agent, situation: str, runs: int) -> dict[str, list[float]]:
     """The times in one situation, beside a sidecar of its own."""
-    if situation == "without":
+    if situation in ("without", "again"):
         return times_ms(agent, runs)
     if situation == "away":
         return times_ms(agent, runs, SIDEMIRROR_ADDRESS="127.0.0.1:1")
@@ -77,25 +78,28 @@ async def situation_ms(agent: Agent, situation: str, runs: int) -> dict[str, lis
 
 def row(adapter: str, runs: int) -> None:
     """Prints the figures of one adapter, situation by situation."""
-    took: dict[str, dict[str, list[float]]] = {situation: {} for situation in SITUATIONS}
+    took: dict[str, dict[str, list[list[float]]]] = {situation: {} for situation in SITUATIONS}
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
         agent = agent_of(adapter, Path(scratch))
         for _ in range(ROUNDS):
             for situation in SITUATIONS:
-                for tool, times in asyncio.run(situation_ms(agent, situation, max(1, runs // ROUNDS))).items():
-                    took[situation].setdefault(tool, []).extend(times)
+                for tool, times in asyncio.run(situation_ms(agent, situation, runs)).items():
+                    took[situation].setdefault(tool, []).append(times)
     for situation, found in took.items():
-        for tool, times in found.items():
-            p50, p99 = share(times, 0.5), share(times, 0.99)
+        for tool, rounds in found.items():
             base = took["without"][tool]
-            more = (p50 - share(base, 0.5), p99 - share(base, 0.99))
-            figures = "".join(f" {value:8.2f}" for value in (p50, p99, *more))
-            print(f"{adapter:14} {situation:8} {tool:6} {len(times):6}{figures}", flush=True)
+            figures = [median([share(times, part) for times in rounds]) for part in (0.5, 0.99)]
+            figures += [
+                median([share(times, part) - share(without, part) for times, without in zip(rounds, base, strict=True)])
+                for part in (0.5, 0.99)
+            ]
+            shown = "".join(f" {value:8.2f}" for value in figures)
+            print(f"{adapter:14} {situation:8} {tool:6} {sum(map(len, rounds)):6}{shown}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=100, help="runs of an agent, of ten calls each")
+    parser.add_argument("--runs", type=int, default=20, help="runs of an agent in a round, of ten calls each")
     parser.add_argument("adapter", nargs="*", choices=[*NAMES, []], help="all unless named")
     given = parser.parse_args()
     print(f"{'ms':14} {'sidecar':8} {'call':6} {'n':>6} {'p50':>8} {'p99':>8} {'+p50':>8} {'+p99':>8}")

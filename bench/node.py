@@ -6,7 +6,8 @@ but one, while nothing else happens and while that one misbehaves, each right af
 under load, the seconds until each agent's turn goes on, with the events, by their ids, that had been acknowledged as
 durable and are not on record afterwards, and the calls that have failed in the sidecar itself, by its log.
 
-The noisy agent is a process of its own, of the same priority as all others. It
+The noisy agent and the provider of the models are processes of their own, of the same priority as all others. The noisy
+agent
 - `computes`, and never speaks to the sidecar: what another busy process on the machine costs by itself;
 - `floods` all the streams that it may have with messages of one event, as fast as they are taken;
 - sends `batches` of 500 events in each message, on all of its streams;
@@ -43,11 +44,12 @@ from bench import calls
 from bench.figures import median, now, share
 from bench.node_noises import NOISES, OPTIONS, TENANT, bearer, noise, token_of
 from bench.processes import cpu_s, free_port, machine_s
+from bench.provider import Provider, provider
 from sidemirror.v1 import sidecar_pb2, sidecar_pb2_grpc, thinking_pb2_grpc
 from sidemirror.v1 import thinking_pb2 as pb
 from tests.faults.process import Process
 from tests.faults.waiting import until
-from tests.models.endpoint import KEY, LOCAL, Endpoint, Slow
+from tests.models.endpoint import KEY, LOCAL
 
 # What deploy/kubernetes/node sets.
 LIMITS = {
@@ -227,11 +229,11 @@ async def measure(agents: int, seconds: float, rounds: int, folder: Path, noises
         "log_level": "info",
         **LIMITS,
     }
-    async with Endpoint() as endpoint:
+    async with provider() as models:
         settings |= {
             "model__provider": "openai_compatible",
             "model__name": LOCAL,
-            "model__base_url": endpoint.openai_url,
+            "model__base_url": models.url,
             "model__input_usd_per_mtok": "2",
             "model__output_usd_per_mtok": "8",
         }
@@ -239,12 +241,12 @@ async def measure(agents: int, seconds: float, rounds: int, folder: Path, noises
         bytecode = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
         given = {"SIDEMIRROR_MODEL__API_KEY": KEY, **bytecode}
         async with Process(folder, settings, secrets=given) as process:
-            return await _measure(process, endpoint, names, f"unix:{socket}", seconds, rounds, noises)
+            return await _measure(process, models, names, f"unix:{socket}", seconds, rounds, noises)
 
 
 async def _measure(
     process: Process,
-    endpoint: Endpoint,
+    models: Provider,
     names: list[str],
     address: str,
     seconds: float,
@@ -268,7 +270,7 @@ async def _measure(
             taken: list[float] = []
             for place in range(len(noises)):
                 kind = noises[(place + number) % len(noises)]
-                endpoint.slow_of = (lambda _: Slow.HANGS) if kind == "dead" else None
+                await models.hang(hangs=kind == "dead")
                 project = _project(kind, number)
                 if kind == "cap":
                     await _cap(address, project)
@@ -278,7 +280,7 @@ async def _measure(
                     loud = await _window(fleet, seconds)
                 pairs[kind].append(Pair(quiet, loud, await _window(fleet, _AFTER_S, begins=False)))
             others.append(sum(taken) / len(taken))
-        endpoint.slow_of = None
+        await models.hang(hangs=False)
         goes_on_s = await _killed(process, fleet)
         durable, lost, doubled = await _kept(fleet, address)
     finally:

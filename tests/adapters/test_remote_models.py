@@ -7,12 +7,15 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from types import ModuleType
+from typing import Never
 
+import httpx2
 import msgspec
 import pytest
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, use_span
 
 from sidemirror_server.models.adapters.anthropic import AnthropicModel
+from sidemirror_server.models.adapters.http import client_settings
 from sidemirror_server.models.adapters.openai_compatible import OpenAICompatibleModel
 from sidemirror_server.models.adapters.remote import RemoteModel
 from sidemirror_server.models.answers import MidTurnAnswer
@@ -331,3 +334,48 @@ class NoStatus(Exception):
 
 async def raises(error: Exception) -> None:
     raise error
+
+
+async def test_questions_that_become_ready_at_once_begin_one_by_one() -> None:
+    """As they do when one commit reserves what they may cost: an SDK makes a request in one piece, and others' calls
+    wait for it. Seen to fail when all begin at once."""
+    begun: list[int] = []
+    others = 0
+
+    class Noted:
+        async def complete(self, _: object, __: float) -> Never:
+            begun.append(others)
+            raise ModelFailed(ResultStatus.FAILED_MODEL, "nobody answers")
+
+        async def count_tokens(self, _: object, __: float) -> None:
+            return None
+
+        async def close(self) -> None:
+            pass
+
+    model = RemoteModel("local", "m", "http://localhost", "", lambda _: Noted())
+    await failure_of(model, real_ask(), 30.0)
+    asking = [asyncio.create_task(failure_of(model, real_ask(), 30.0)) for _ in range(5)]
+    while not all(one.done() for one in asking):
+        others += 1
+        await asyncio.sleep(0)
+    assert len(set(begun[1:])) == 5
+
+
+async def test_answers_that_come_at_once_are_read_one_by_one() -> None:
+    """Seen to fail when all are read at once."""
+    hooks = client_settings(direct=True)["event_hooks"]["response"]
+    read: list[int] = []
+    others = 0
+
+    async def comes() -> None:
+        response = httpx2.Response(200)
+        for hook in hooks:
+            await hook(response)
+        read.append(others)
+
+    coming = [asyncio.create_task(comes()) for _ in range(5)]
+    while not all(one.done() for one in coming):
+        others += 1
+        await asyncio.sleep(0)
+    assert len(set(read)) == 5

@@ -1,10 +1,11 @@
-"""Long work gives way to others after a millisecond and not before, and while an agent waits."""
+"""Long work gives way to others after a millisecond and not before, and while an agent waits. Of work in one piece one
+begins in a turn of the loop."""
 
 import asyncio
 import time
 
 from sidemirror_server.vocabulary import giving_way
-from sidemirror_server.vocabulary.giving_way import Awaited, GivesWay
+from sidemirror_server.vocabulary.giving_way import Awaited, GivesWay, OneATurn
 
 
 async def turns_of_another(pieces: int, piece_s: float) -> int:
@@ -64,3 +65,31 @@ async def test_where_an_agent_always_waits_it_has_half_of_the_time() -> None:
         worked_s += time.perf_counter() - began_s
     # Some are let off: on a busy machine a wait may be shorter than it takes.
     assert 2 <= waits <= worked_s / giving_way._TOLD_WITHIN_S + 4
+
+
+async def test_one_piece_begins_in_a_turn_of_the_loop() -> None:
+    """In the order in which they came; one that is cancelled while it waits holds up none."""
+    passes = OneATurn()
+    began: list[tuple[int, int]] = []
+    others = 0
+
+    async def work(number: int) -> None:
+        await passes()
+        began.append((number, others))
+
+    working = [asyncio.create_task(work(number)) for number in range(6)]
+    while not all(one.done() for one in working):
+        others += 1
+        await asyncio.sleep(0)
+        working[3].cancel()
+    assert [number for number, _ in began] == [0, 1, 2, 4, 5]
+    assert len({turn for _, turn in began}) == 5
+
+
+async def test_a_single_piece_begins_at_once() -> None:
+    passes = OneATurn()
+    for _ in range(3):
+        working = asyncio.ensure_future(passes())
+        await asyncio.sleep(0)
+        assert working.done()
+        await asyncio.sleep(0)

@@ -2,7 +2,7 @@
 
 The sidecar decides by itself what is a failure. This test is a cheap one, for whoever waits for advice behind failures
 only: a result that it takes for one costs a wait of some milliseconds, and one that it misses gets its advice one
-request late. `tests/clients/test_python_failing.py` holds it against the sidecar's.
+request late. `tests/clients/test_failing.py` holds it against the sidecar's.
 """
 
 import re

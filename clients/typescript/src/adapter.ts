@@ -11,6 +11,7 @@ import { TaskOutcome } from "@sidemirror/api/v1/common";
 import { ThinkingConfigSchema } from "@sidemirror/api/v1/thinking";
 import type { Checked } from "./adapterSettings.js";
 import { adviceText } from "./advice.js";
+import { mayHaveFailed } from "./failing.js";
 import type { EventInit } from "./queue.js";
 import { asText } from "./text.js";
 import type { Turn } from "./turn.js";
@@ -93,8 +94,9 @@ export class Run {
 
   /** A tool whose call is open has returned; `isError`: with a failure, in words that the model gets. */
   toolReturned(callId: string, content: unknown, isError = false): void {
-    const value = { callId: id(callId), content: this.told(asText(content)), isError };
-    this.ended(callId, isError, { case: "toolReturned", value });
+    const said = this.told(asText(content));
+    const value = { callId: id(callId), content: said, isError };
+    this.ended(callId, isError || mayHaveFailed(said), { case: "toolReturned", value });
   }
 
   /** A tool call that is open has thrown. */
@@ -114,7 +116,7 @@ export class Run {
     return (await this.shared.turn.recall({ tools: tools.slice(0, 100).map(name), timeoutMs, signal }))?.text ?? "";
   }
 
-  /** Waits only after a call has failed. */
+  /** Waits only after a call that has failed, or whose result may say so: the sidecar recognises what nobody has marked. */
   private async advice(signal?: AbortSignal): Promise<string> {
     const { settings, turn, mustAsk } = this.shared;
     if (!(settings.advice ?? true) || signal?.aborted) return "";
@@ -153,9 +155,9 @@ export class Run {
     turn.finish(came, { goal: goalId ? { goalId, objective: task, ...failure } : undefined });
   }
 
-  private ended(callId: string, hasFailed: boolean, kind: EventInit["kind"]): void {
+  private ended(callId: string, mustAsk: boolean, kind: EventInit["kind"]): void {
     if (!this.open.delete(callId)) return;
-    this.shared.mustAsk ||= hasFailed;
+    this.shared.mustAsk ||= mustAsk;
     this.report(this.agent, kind);
   }
 

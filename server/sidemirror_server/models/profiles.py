@@ -3,6 +3,8 @@
 The gateway applies these before a call.
 """
 
+from collections.abc import Hashable
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -52,8 +54,12 @@ NO_CAPS = Within()
 
 def sent_bytes(ask: Ask[AnswerT]) -> int:
     """The length of the prompt and the answer's schema."""
-    schema = msgspec.json.encode(msgspec.json.schema(ask.answer_type))
-    return len(ask.system.encode()) + len(ask.prompt.encode()) + len(schema)
+    return len(ask.system.encode()) + len(ask.prompt.encode()) + _schema_bytes(ask.answer_type)
+
+
+@lru_cache(maxsize=64)
+def _schema_bytes(answer_type: Hashable) -> int:
+    return len(msgspec.json.encode(msgspec.json.schema(answer_type)))
 
 
 def most_input_tokens(ask: Ask[AnswerT]) -> int:

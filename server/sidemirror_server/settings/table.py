@@ -106,7 +106,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Streams of one agent at once.
     agent_streams: Annotated[int, Meta(ge=0)] = 0
     # Bytes of requests that one agent may send in a second, 12 KiB at least for each message, 4 KiB more for each event
-    # and 36 KiB more for each call that may ask a model. What is more waits: streams until it is their turn, unary
+    # and 52 KiB more for each call that may ask a model. What is more waits: streams until it is their turn, unary
     # calls a second at most.
     agent_bytes_per_second: Annotated[int, Meta(ge=0, le=_LARGEST_C_INT)] = 0
     # Bytes of one agent's requests that wait in memory for their turn, where the bytes of a second are limited. From

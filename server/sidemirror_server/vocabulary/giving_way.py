@@ -25,6 +25,29 @@ class Awaited:
         return self._until_s - now_s
 
 
+class OneATurn:
+    """Await it before work that the loop does in one piece. One piece begins in each turn of the loop, and the others
+    wait in the order in which they came: where many of them become ready at the same moment, as by one commit, other
+    calls come between any two."""
+
+    def __init__(self) -> None:
+        self._may_pass = asyncio.Event()
+        self._may_pass.set()
+        self._turnstile = asyncio.Lock()
+
+    async def __call__(self) -> None:
+        if self._turnstile.locked() or not self._may_pass.is_set():
+            async with self._turnstile:
+                await self._may_pass.wait()
+                self._count()
+        else:
+            self._count()
+
+    def _count(self) -> None:
+        self._may_pass.clear()
+        asyncio.get_running_loop().call_soon(self._may_pass.set)
+
+
 class GivesWay:
     """Of one piece of work, or of those that are done one after the other. Await it between two pieces, however small
     they are."""

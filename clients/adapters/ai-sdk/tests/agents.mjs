@@ -55,10 +55,20 @@ const TOOLS = {
   hang: [key, (_, { abortSignal }) => new Promise((_, reject) => abortSignal.addEventListener("abort", () => reject(abortSignal.reason)))],
 };
 
+/** The tool, whose failures are texts. */
+const unmarked = (execute) => (...given) => {
+  try {
+    return execute(...given);
+  } catch (error) {
+    return String(error);
+  }
+};
+
 function toolsOf(asked, sdk, provider) {
   const tools = {};
   for (const name of asked.tools ?? []) {
-    const [inputSchema, execute] = TOOLS[name];
+    const [inputSchema, marked] = TOOLS[name];
+    const execute = asked.unmarked === name ? unmarked(marked) : marked;
     tools[name] = ai.tool({ description: name, inputSchema, execute, needsApproval: asked.approval === name });
   }
   if (asked.helper) {

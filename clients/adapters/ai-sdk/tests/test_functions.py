@@ -8,7 +8,7 @@ from agents import Agents, Ended
 from conftest import Ask
 from scripted import stories
 from scripted.endpoint import Endpoint
-from scripted.record import Sidecar, assert_same, is_prefix, kinds, on_record, seen_by
+from scripted.record import Sidecar, assert_in_time, assert_same, is_prefix, kinds, on_record, seen_by
 from scripted.wire import Answer, Call, Fails, Hangs
 
 from sidemirror.v1 import common_pb2
@@ -71,6 +71,18 @@ def test_the_sixth_session_is_right_because_of_the_recovery(endpoint: Endpoint, 
     else:
         pytest.fail("it was never told")
     assert sidecar.turns(number + 1)[-1].outcome == common_pb2.TASK_OUTCOME_SUCCESS
+
+
+async def test_advice_for_a_failure_that_is_a_text_is_in_the_next_request(
+    endpoint: Endpoint, ask: Ask, sidecar: Sidecar
+) -> None:
+    """Seen to fail where advice is waited for behind failures alone that are marked."""
+
+    async def session(name: str) -> Ended:
+        settings = {"sessionId": name, "lessons": False}
+        return ask("generateText", name, stories.TASK, "run_sql", unmarked="run_sql", settings=settings)
+
+    await assert_in_time(sidecar, endpoint, session)
 
 
 def test_lessons_are_the_last_part_of_the_users_message(endpoint: Endpoint, ask: Ask, sidecar: Sidecar) -> None:

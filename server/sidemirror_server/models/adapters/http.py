@@ -14,6 +14,7 @@ import httpx2
 
 from sidemirror_server.models.untrusted import MAX_BODY_BYTES, word
 from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.giving_way import OneATurn
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 # Messages for people, by status. The provider's own text is left out, because it may repeat the prompt.
@@ -83,9 +84,15 @@ def timeout_until(ends_s: float) -> httpx2.Timeout:
 def client_settings(*, direct: bool) -> dict[str, Any]:
     """The settings of an HTTP client. Bodies are limited and uncompressed. Redirects are not followed, so that a prompt
     reaches only the configured address. `direct`: ignores the environment's proxies."""
+    # An SDK reads an answer in one piece.
+    is_read = OneATurn()
+
+    async def come(_: httpx2.Response) -> None:
+        await is_read()
+
     return {
         "trust_env": not direct,
-        "event_hooks": {"response": [_bound]},
+        "event_hooks": {"response": [_bound, come]},
         "follow_redirects": False,
         "headers": {"accept-encoding": "identity"},
     }

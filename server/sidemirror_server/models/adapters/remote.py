@@ -12,6 +12,7 @@ from sidemirror_server.models.answers import MidTurnAnswer
 from sidemirror_server.models.evidence import Evidence
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion, Purpose
 from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.giving_way import OneATurn
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 
@@ -88,6 +89,8 @@ class RemoteModel:
         self._connect = connect
         self._connection: Connection | None = None
         self._connecting = asyncio.Lock()
+        # An SDK makes a request in one piece, which takes more than a millisecond.
+        self._begins = OneATurn()
 
     async def prepare(self) -> None:
         """Imports the SDK (a second or two) and rehearses a call, in a thread. Other calls wait only for the import.
@@ -104,6 +107,7 @@ class RemoteModel:
         try:
             async with asyncio.timeout(deadline_s):
                 connection = await self._connected()
+                await self._begins()
                 return await connection.complete(ask, ends_s)
         except TimeoutError as error:
             why = f"the model did not answer within {deadline_s:g} s"

@@ -13,6 +13,7 @@ import msgspec
 from sidemirror_server.rpc.boundary.access import Token
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import LimitReached
+from sidemirror_server.vocabulary.giving_way import OneATurn
 from sidemirror_server.vocabulary.outage import Outage
 from sidemirror_server.vocabulary.telemetry import SHARE_WAIT
 from sidemirror_server.vocabulary.traffic import HELD_BACK, Traffic
@@ -24,9 +25,9 @@ _log = logging.getLogger(__name__)
 # messages `bench.node` has shown others to wait 3.7 times as long.
 _LEAST_BYTES = 12 * 1024
 _EVENT_BYTES = 4 * 1024
-# A call that may ask a model counts as so many more. Chosen here: where a MiB is allowed, 21 such calls a second. With
+# A call that may ask a model counts as so many more. Chosen here: where a MiB is allowed, 16 such calls a second. With
 # 85 of them `bench.node` has shown others to wait 2.1 times as long.
-_QUESTION_BYTES = 36 * 1024
+_QUESTION_BYTES = 52 * 1024
 # A unary call waits for its turn this long at most, then it is refused: it holds its request meanwhile. Chosen here: a
 # burst passes, a flood does not.
 _LONGEST_WAIT_S = 1.0
@@ -75,10 +76,8 @@ class Share:
         self._has_room.set()
         # Of its streams whose next message may be large one is read from; the others wait in the order of their coming.
         self._reading = asyncio.Lock()
-        # One of its messages passes in a turn of the loop; the others wait in the order in which they came.
-        self._may_pass = asyncio.Event()
-        self._may_pass.set()
-        self._turnstile = asyncio.Lock()
+        # Of its messages, however many streams it has.
+        self._pass = OneATurn()
         self._outage = Outage(_log, "agent_held_back", "agent_not_held_back", clock)
         self._looked_s, self._waited_s = self._as_of_s, 0.0
 
@@ -152,20 +151,6 @@ class Share:
             beside = events * _EVENT_BYTES + (_QUESTION_BYTES if asks else 0)
             await self._wait(size, method, beside)
         await self._pass()
-
-    async def _pass(self) -> None:
-        """Lets one message pass in each turn of the loop, so that others come between any two of an agent's, however
-        many streams it has."""
-        if self._turnstile.locked() or not self._may_pass.is_set():
-            async with self._turnstile:
-                await self._may_pass.wait()
-                self._count_pass()
-        else:
-            self._count_pass()
-
-    def _count_pass(self) -> None:
-        self._may_pass.clear()
-        asyncio.get_running_loop().call_soon(self._may_pass.set)
 
     async def _wait(self, size: int, method: str, beside: int) -> None:
         """`beside`: what the message counts as, beside its bytes."""
