@@ -27,7 +27,7 @@ from tests.clients.adapters import ADAPTERS, AI_SDK, PYTHON, installed, packed, 
 
 NAMES = (*PYTHON, AI_SDK.name)
 SITUATIONS = ("without", "again", "up", "away", "stopped")
-ROUNDS = 9
+ROUNDS = 5
 
 
 class Agent(NamedTuple):
@@ -99,7 +99,7 @@ def row(adapter: str, runs: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=20, help="runs of an agent in a round, of ten calls each")
+    parser.add_argument("--runs", type=int, default=40, help="runs of an agent in a round, of ten calls each")
     parser.add_argument("adapter", nargs="*", choices=[*NAMES, []], help="all unless named")
     given = parser.parse_args()
     print(f"{'ms':14} {'sidecar':8} {'call':6} {'n':>6} {'p50':>8} {'p99':>8} {'+p50':>8} {'+p99':>8}")

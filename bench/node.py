@@ -6,8 +6,8 @@ but one, while nothing else happens and while that one misbehaves, each right af
 under load, the seconds until each agent's turn goes on, with the events, by their ids, that had been acknowledged as
 durable and are not on record afterwards, and the calls that have failed in the sidecar itself, by its log.
 
-The noisy agent and the provider of the models are processes of their own, of the same priority as all others. The noisy
-agent
+The noisy agent and the provider of the models are processes of their own, of the same priority as all others. The
+noisy one
 - `computes`, and never speaks to the sidecar: what another busy process on the machine costs by itself;
 - `floods` all the streams that it may have with messages of one event, as fast as they are taken;
 - sends `batches` of 500 events in each message, on all of its streams;

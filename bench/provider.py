@@ -35,9 +35,12 @@ async def provider() -> AsyncIterator[Provider]:
     process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
     assert process.stdout is not None
     try:
-        yield Provider(process, (await process.stdout.readline()).decode().strip())
+        url = (await process.stdout.readline()).decode().strip()
+        assert url, "the provider did not start"
+        yield Provider(process, url)
     finally:
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
         await process.wait()
 
 

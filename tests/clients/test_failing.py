@@ -24,9 +24,13 @@ MORE = (
     "{'status': 'error', 'error_message': 'no weather for NYC'}",
     '{"success": false, "data": null}',
     '{"items": [], "errors": ["too many"]}',
+    "/home/josé/data: Is a directory",
+    "/项目/数据.csv: connection refused",
+    "no é code was there",
 )
 WORKED = (
     "",
+    "\u0085",
     "[]",
     "done",
     "17",
@@ -42,7 +46,17 @@ WORKED = (
 )
 
 
-HOSTILE = ("{" * 100_000, '{"error"' + " " * 100_000, "a: " * 30_000, "x: line 1: " * 9_000, "[" * 50_000, '"' * 99_999)
+HOSTILE = (
+    "{" * 100_000,
+    "{" + '"' * 99_999,
+    '{"error"' + " " * 99_000 + "x",
+    '{"error":' + " " * 99_000 + "x",
+    "{" + '"code" : "4' * 9_000,
+    "a: " * 30_000,
+    "x: line 1: " * 9_000,
+    "\n".join(["a (b): " + "n" * 390] * 20),
+    "[" * 50_000,
+)
 # For each text of the list on stdin whether it may report a failure, and how many milliseconds that took.
 _IN_NODE = """
 import { mayHaveFailed } from "./dist/src/failing.js";
@@ -89,8 +103,10 @@ def test_a_plain_result_is_not(language: Language) -> None:
 
 @both
 def test_a_hostile_result_takes_no_time(language: Language) -> None:
-    found = zip(HOSTILE, judged(language, HOSTILE), strict=True)
-    assert [(text[:20], took_ms) for text, (_, took_ms) in found if took_ms > 100] == []
+    """The best of three: a machine may stop for a moment."""
+    rounds = [judged(language, HOSTILE) for _ in range(3)]
+    took_ms = [min(took_ms for _, took_ms in of_text) for of_text in zip(*rounds, strict=True)]
+    assert [(text[:20], ms) for text, ms in zip(HOSTILE, took_ms, strict=True) if ms > 100] == []
 
 
 @both

@@ -23,15 +23,15 @@ const LIST = /^\[\s{0,20}[[{"'\d\]-]/;
 /** Words of a line that says what went wrong: of the first and the last one, */
 const SAYS_SO = new RegExp(
   "error|exception|fatal|fail|panic|abort|traceback|timed out|did not pass|invalid|could not find|no such|unknown|" +
-    "denied|not found|malformed|not exist|expected to be|interrupt|exit|usage:|syntax error|no \\w+ code|format your",
-  "i",
+    "denied|not found|malformed|not exist|expected to be|interrupt|exit|usage:|syntax error|no [\\p{L}\\p{N}_]+ code|format your",
+  "iu",
 );
 /** and of one in which a program speaks, which begins with the program's name. */
 const BY_PROGRAM = new RegExp(
-  "^(?:/[\\w./-]{1,80}|[a-z][\\w.+-]{0,30}|-\\w{1,3})(?: \\([\\w ]{1,20}\\))?: .*?" +
+  "^(?:/[\\p{L}\\p{N}_./-]{1,80}|[a-z][\\p{L}\\p{N}_.+-]{0,30}|-[\\p{L}\\p{N}_]{1,3})(?: \\([\\p{L}\\p{N}_ ]{1,20}\\))?: .*?" +
     "(?:error|fail|\\bno|n't\\b|\\bun\\w|\\bin\\w|\\bmis|\\bmust|\\bshould|\\bis |can|denied|refus|time|out\\b|exceed|" +
     "ambiguous|duplicate|exists|expect|bad\\b|illegal|must|too |reset|broken|closed|requires|try )",
-  "i",
+  "iu",
 );
 
 /** Whether a tool's result may report a failure. */
@@ -42,6 +42,7 @@ export function mayHaveFailed(text: string): boolean {
   const said = whole.length > 2 * READ_CHARS ? `${whole.slice(0, READ_CHARS)}\n${whole.slice(-READ_CHARS)}` : whole;
   const trimmed = said.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/).map((line) => line.trim());
   const lines = trimmed.filter((line) => line !== "").map((line) => line.slice(0, LINE_CHARS));
+  if (lines.length === 0) return false;
   if ([...lines.slice(0, 2), ...lines.slice(-2)].some((line) => SAYS_SO.test(line))) return true;
   const read = lines.slice(0, READ_LINES);
   return 2 * read.filter((line) => BY_PROGRAM.test(line)).length >= read.length;

@@ -26,9 +26,9 @@ class Awaited:
 
 
 class OneATurn:
-    """Await it before work that the loop does in one piece. One piece begins in each turn of the loop, and the others
-    wait in the order in which they came: where many of them become ready at the same moment, as by one commit, other
-    calls come between any two."""
+    """Await it before work that the loop does in one piece. At most one piece begins in a turn of the loop, and the
+    others wait, mostly in the order in which they came: where many of them become ready at the same moment, as by one
+    commit, other calls come between any two."""
 
     def __init__(self) -> None:
         self._may_pass = asyncio.Event()

@@ -56,9 +56,9 @@ const TOOLS = {
 };
 
 /** The tool, whose failures are texts. */
-const unmarked = (execute) => (...given) => {
+const unmarked = (execute) => async (...given) => {
   try {
-    return execute(...given);
+    return await execute(...given);
   } catch (error) {
     return String(error);
   }

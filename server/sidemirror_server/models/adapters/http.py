@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Collection, Mapping
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -52,10 +53,12 @@ class BodyPacked(Exception):
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """A body that ends with an error after `MAX_BODY_BYTES`."""
+    """A body that ends with an error after `MAX_BODY_BYTES`. Of bodies that have come, one ends in a turn of the loop:
+    the SDK reads it then in one piece."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+    def __init__(self, stream: httpx2.AsyncByteStream, ends: OneATurn) -> None:
         self._stream = stream
+        self._ends = ends
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         left = MAX_BODY_BYTES
@@ -64,16 +67,17 @@ class _Bounded(httpx2.AsyncByteStream):
             if left < 0:
                 raise BodyTooLarge
             yield chunk
+        await self._ends()
 
     async def aclose(self) -> None:
         await self._stream.aclose()
 
 
-async def _bound(response: httpx2.Response) -> None:
+async def _bound(ends: OneATurn, response: httpx2.Response) -> None:
     if response.headers.get("content-encoding", "identity") != "identity":
         raise BodyPacked
     if isinstance(response.stream, httpx2.AsyncByteStream):
-        response.stream = _Bounded(response.stream)
+        response.stream = _Bounded(response.stream, ends)
 
 
 def timeout_until(ends_s: float) -> httpx2.Timeout:
@@ -84,15 +88,9 @@ def timeout_until(ends_s: float) -> httpx2.Timeout:
 def client_settings(*, direct: bool) -> dict[str, Any]:
     """The settings of an HTTP client. Bodies are limited and uncompressed. Redirects are not followed, so that a prompt
     reaches only the configured address. `direct`: ignores the environment's proxies."""
-    # An SDK reads an answer in one piece.
-    is_read = OneATurn()
-
-    async def come(_: httpx2.Response) -> None:
-        await is_read()
-
     return {
         "trust_env": not direct,
-        "event_hooks": {"response": [_bound, come]},
+        "event_hooks": {"response": [partial(_bound, OneATurn())]},
         "follow_redirects": False,
         "headers": {"accept-encoding": "identity"},
     }

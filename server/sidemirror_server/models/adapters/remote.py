@@ -89,7 +89,7 @@ class RemoteModel:
         self._connect = connect
         self._connection: Connection | None = None
         self._connecting = asyncio.Lock()
-        # An SDK makes a request in one piece, which takes more than a millisecond.
+        # An SDK makes a request in one piece, which takes about a millisecond.
         self._begins = OneATurn()
 
     async def prepare(self) -> None:
@@ -101,15 +101,18 @@ class RemoteModel:
     async def complete(self, ask: Ask[AnswerT], deadline_s: float) -> Completion[AnswerT]:
         """The answer within `deadline_s` seconds. Raises ModelFailed."""
         if deadline_s <= 0:
-            nothing = Usage(self.provider, self.name)
-            raise ModelFailed(ResultStatus.SKIPPED_DEADLINE, "no time was left to answer", usage=nothing)
+            raise self._too_late()
         ends_s = time.monotonic() + deadline_s
+        is_asked = False
         try:
             async with asyncio.timeout(deadline_s):
                 connection = await self._connected()
                 await self._begins()
+                is_asked = True
                 return await connection.complete(ask, ends_s)
         except TimeoutError as error:
+            if not is_asked:
+                raise self._too_late() from error
             why = f"the model did not answer within {deadline_s:g} s"
             raise ModelFailed(ResultStatus.FAILED_MODEL, why) from error
 
@@ -118,6 +121,7 @@ class RemoteModel:
         try:
             async with asyncio.timeout(deadline_s):
                 connection = await self._connected()
+                await self._begins()
                 return await connection.count_tokens(ask, time.monotonic() + deadline_s)
         except (TimeoutError, ModelFailed):
             return None
@@ -126,6 +130,10 @@ class RemoteModel:
         """Closes the connections."""
         if self._connection is not None:
             await self._connection.close()
+
+    def _too_late(self) -> ModelFailed:
+        nothing = Usage(self.provider, self.name)
+        return ModelFailed(ResultStatus.SKIPPED_DEADLINE, "no time was left to answer", usage=nothing)
 
     async def _connected(self) -> Connection:
         async with self._connecting:

@@ -76,7 +76,7 @@ class Share:
         self._has_room.set()
         # Of its streams whose next message may be large one is read from; the others wait in the order of their coming.
         self._reading = asyncio.Lock()
-        # Of its messages, however many streams it has.
+        # One of its messages passes in a turn of the loop, however many streams it has.
         self._pass = OneATurn()
         self._outage = Outage(_log, "agent_held_back", "agent_not_held_back", clock)
         self._looked_s, self._waited_s = self._as_of_s, 0.0
