@@ -17,7 +17,7 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, use_s
 from sidemirror_server.models.adapters.anthropic import AnthropicModel
 from sidemirror_server.models.adapters.http import client_settings
 from sidemirror_server.models.adapters.openai_compatible import OpenAICompatibleModel
-from sidemirror_server.models.adapters.remote import RemoteModel
+from sidemirror_server.models.adapters.remote import Connection, RemoteModel
 from sidemirror_server.models.answers import MidTurnAnswer
 from sidemirror_server.models.language_model import Ask, LanguageModel
 from sidemirror_server.vocabulary.errors import ModelFailed
@@ -360,6 +360,18 @@ async def test_questions_that_become_ready_at_once_begin_one_by_one() -> None:
         others += 1
         await asyncio.sleep(0)
     assert len(set(begun[1:])) == 5
+
+
+async def test_a_question_that_is_too_late_before_it_is_sent_costs_nothing() -> None:
+    """As where the import of an SDK takes longer than the call may. Seen to be the model's failure."""
+
+    def connect(_: str | None) -> Connection:
+        time.sleep(0.3)
+        raise AssertionError("nobody waits for it")
+
+    failed = await failure_of(RemoteModel("local", "m", "http://localhost", "", connect), real_ask(), 0.05)
+    assert failed.status is ResultStatus.SKIPPED_DEADLINE
+    assert failed.usage == Usage("local", "m")
 
 
 async def test_answers_that_come_at_once_are_read_one_by_one() -> None:
