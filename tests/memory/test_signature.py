@@ -1,9 +1,13 @@
 """The same failure is recognised in whatever words it is told; another one is not."""
 
+import json
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidemirror_server.memory.kin.given import Given
 from sidemirror_server.memory.kin.signature import (
     MOST_SIGNATURE_CHARS,
     category_in,
@@ -65,6 +69,54 @@ def test_the_same_failure_in_other_words(one: str, other: str) -> None:
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)
 def test_another_failure(one: str, other: str) -> None:
     assert error_signature("t", one) != error_signature("t", other)
+
+
+SAID = (
+    *("unknown account A9", "card expired", "contract already signed", "account locked", "insufficient funds"),
+    "order already shipped",
+)
+# How tools and libraries tell an error: as JSON, as Python shows it, in quotation marks.
+FORMS: dict[str, Callable[[str], str]] = {
+    "GraphQL": lambda said: json.dumps({"data": None, "errors": [{"message": said}]}),
+    "JSON-RPC": lambda said: json.dumps({"jsonrpc": "2.0", "id": 4, "error": {"code": -32602, "message": said}}),
+    "MCP": lambda said: json.dumps({"isError": True, "content": [{"type": "text", "text": said}]}),
+    "parts": lambda said: json.dumps([{"type": "text", "text": said}]),
+    "with a code": lambda said: json.dumps({"error": said, "code": "E_STATION"}),
+    "with null": lambda said: json.dumps({"error": {"message": said, "param": None}}),
+    "ok": lambda said: json.dumps({"ok": False, "error": said}),
+    "indented": lambda said: json.dumps({"success": False, "message": said}, indent=2),
+    "FastAPI": lambda said: json.dumps({"detail": [{"loc": ["body", "x"], "msg": said, "type": "value_error"}]}),
+    "a library": lambda said: f"HTTPError: 400 Client Error: {json.dumps({'error': said})}",
+    "AWS": lambda said: json.dumps({"__type": "Oops", "Message": said}),
+    "a dictionary": lambda said: str({"ok": False, "error": said}),
+    "an exception": lambda said: f"ToolError('{said}')",
+    "quoted": lambda said: f'Error: "{said}"',
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("said", SAID)
+def test_what_an_error_says_counts_and_not_how_it_is_written(said: str, form: Callable[[str], str]) -> None:
+    """Seen to be one failure, or none, in each of the forms: what a tool said in quotation marks was masked."""
+    assert error_signature("t", form(said)) == error_signature("t", said) != ""
+
+
+def test_a_status_of_http_gives_the_category() -> None:
+    assert error_signature("t", 'HTTP 409: {"message": "contract already signed"}') == (
+        "t|validation|alreadi contract sign"
+    )
+
+
+def test_what_a_call_was_given_does_not_count_in_an_object_either() -> None:
+    one, other = (
+        error_signature("t", json.dumps({"error": f"{name} is closed", "id": 7}), Given((name, "7"), ("t", "name")))
+        for name in ("ACME", "Globex")
+    )
+    assert one == other == "t|unknown|clos"
+
+
+def test_a_key_is_no_message() -> None:
+    assert error_signature("t", "KeyError: 'John Smith'") == error_signature("t", "KeyError: 'b'")
 
 
 def test_the_tool_counts() -> None:

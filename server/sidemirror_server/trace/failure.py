@@ -105,6 +105,10 @@ def telling_line(error_text: str) -> str:
     return next((line for line in lines if _ERROR_WORD.search(line)), lines[0] if lines else "")
 
 
+# What stands in the place of a quoted value.
+QUOTED = "<quoted>"
+
+
 def _without_number(found: re.Match[str]) -> str:
     """Masks a word that contains a digit, except for its trailing hyphens."""
     word = found[0].rstrip("-")
@@ -113,7 +117,7 @@ def _without_number(found: re.Match[str]) -> str:
 
 def _without_quoted(found: re.Match[str]) -> str:
     """Masks a quoted value, unless it contains an error word."""
-    return found[0][1:-1] if _ERROR_WORD.search(found[0]) else "<quoted>"
+    return found[0][1:-1] if _ERROR_WORD.search(found[0]) else QUOTED
 
 
 # Each pattern matches only at the beginning of a value. Trying every position inside it would take quadratic time on a

@@ -16,7 +16,8 @@ import re
 from sidemirror_server.memory.kin.given import NOTHING, Given, without_given
 from sidemirror_server.memory.kin.signature_details import narrowed
 from sidemirror_server.memory.kin.signature_wordings import CAUSES, NAMED_CAUSES, SAME_WORDINGS
-from sidemirror_server.trace.failure import ErrorCategory, category_of, ends, masked, telling_line
+from sidemirror_server.trace.failure import QUOTED, ErrorCategory, category_of, ends, masked, telling_line
+from sidemirror_server.vocabulary.error_object import message_in
 from sidemirror_server.vocabulary.telling import SAYS_NOTHING, STOCK
 from sidemirror_server.vocabulary.terms import telling_terms
 
@@ -47,10 +48,10 @@ PASSES_BY_ITSELF = frozenset((ErrorCategory.NETWORK, ErrorCategory.TIMEOUT, Erro
 def error_signature(tool: str, error_text: str, given: Given = NOTHING) -> str:
     """The signature of a failed call of `tool`; empty if the text gives no cause, because it could be any failure.
     `given`: what the call was given, if that is no part of the failure."""
-    text = ends(error_text)
-    category, cause = _cause(tool, text)
+    text, message = ends(error_text), _hidden_message(error_text)
+    category, cause = _cause(tool, text, message)
     if given.values:
-        without = _cause(tool, without_given(text, given))
+        without = _cause(tool, without_given(text, given), without_given(message, given))
         # A cause that is known has no words of its text, but for the name of what is missing, which tells it apart.
         if _name(cause) not in _KNOWN or _name(cause) != _name(without[1]):
             category, cause = without
@@ -61,12 +62,27 @@ def _name(cause: str) -> str:
     return cause.split(" ", 1)[0]
 
 
-def _cause(tool: str, text: str) -> tuple[str, str]:
-    """The category and the cause of an error; an empty cause if it gives none."""
+def _cause(tool: str, text: str, message: str) -> tuple[str, str]:
+    """The category and the cause of an error; an empty cause if it gives none. `message`: in the place of the text, if
+    that has no known cause."""
     line = telling_line(text).lower()[:_LINE_CHARS]
     if not line:
         return "", ""
-    return _known_cause(line, text.lower()) or _told(line, category_of(text, tool).value)
+    if known := _known_cause(line, text.lower()):
+        return known
+    category = category_of(text, tool)
+    if not message:
+        return _told(line, category.value)
+    if category is ErrorCategory.UNKNOWN:
+        category = category_of(message, tool)
+    line = telling_line(message).lower()[:_LINE_CHARS]
+    return _known_cause(line, message.lower()) or _told(line, category.value)
+
+
+def _hidden_message(error_text: str) -> str:
+    """What an error says in quotation marks that are masked as a value; empty if it says it otherwise."""
+    message = message_in(error_text)
+    return message if message and masked(f'"{message}"') == QUOTED else ""
 
 
 def is_signature(text: str) -> bool:

@@ -5,14 +5,11 @@ was said, on one line: quotation marks in it become single ones, and what could 
 marked as left out.
 """
 
-import ast
 import re
-from typing import Any
-
-import msgspec
 
 from sidemirror_server.models.adapters.rules.advice import telling
 from sidemirror_server.models.evidence import EvidenceStep
+from sidemirror_server.vocabulary.error_object import message_of, parsed
 from sidemirror_server.vocabulary.telling import VALUE, beyond_the_command, says_why, without_values
 from sidemirror_server.vocabulary.text import clip
 
@@ -27,8 +24,6 @@ _HEADING = re.compile(
     r"[\[<]\s{0,4}[/|!#]?\s{0,4}(?!Errno\b)[^\W\d_][^\[\]<>]{0,80}[\]>]"
     r"|[\[<](?=\s{0,4}[/|!#]?\s{0,4}(?!Errno\b)[^\W\d_])"
 )
-# Where an answer that is an object says what went wrong.
-_MESSAGES = ("message", "error_message", "error", "detail", "reason", "msg", "description")
 _REPR = re.compile(r"^[A-Za-z_][\w.]{0,80}\((['\"])(.*)\1,?\)$", re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 
@@ -47,7 +42,7 @@ def quoted(text: str) -> str:
 
 def arguments_of(call_text: str) -> str:
     """A call's arguments in quotation marks, those of an object as names and values; empty if they are too long."""
-    given = _parsed(call_text) if call_text.lstrip().startswith("{") else None
+    given = parsed(call_text) if call_text.lstrip().startswith("{") else None
     if not isinstance(given, dict):
         return quoted(call_text)
     return quoted("; ".join(f"{name}: {value}" for name, value in given.items()))
@@ -82,25 +77,6 @@ def _message(said: str) -> str:
     """The message of an error that is an object, or an exception as Python writes it; else the text."""
     said = said.strip()
     if said.startswith("{"):
-        return _of_object(_parsed(said)) or said
+        return message_of(parsed(said)) or said
     inner = _REPR.match(said)
     return inner[2] if inner else said
-
-
-def _of_object(answer: Any) -> str:
-    if isinstance(answer, str):
-        return answer
-    if not isinstance(answer, dict):
-        return ""
-    return next((found for name in _MESSAGES if (found := _of_object(answer.get(name)))), "")
-
-
-def _parsed(said: str) -> Any:
-    try:
-        return msgspec.json.decode(said)
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
-        pass
-    try:
-        return ast.literal_eval(said)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return None
