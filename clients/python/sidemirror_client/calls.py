@@ -36,6 +36,8 @@ ENDLESS = frozenset({"RunTurn", "WatchTurns", "WatchGoalReflections", "Watch"})
 CALLS_AT_ONCE = 90
 # A call that has waited its turn and has less than this left is not begun.
 _TOO_LATE_S = 0.005
+# gRPC takes a longer deadline for one that has passed.
+_LONGEST_S = 1e9
 
 
 class TokenUnusable(AioRpcError):
@@ -102,6 +104,8 @@ class Carried:
         method: str | bytes = given.method  # typed as str, and bytes in fact
         name = (method.decode() if isinstance(method, bytes) else method).rpartition("/")[2]
         timeout = self._deadline(name, streams=streams) if given.timeout is None else given.timeout
+        if timeout is not None:
+            timeout = min(timeout, _LONGEST_S)
         metadata = Metadata(*(given.metadata or ()))
         if self._token_file:
             metadata.add("authorization", f"Bearer {_token(self._token_file)}")

@@ -28,6 +28,7 @@ from sidemirror_client.delivery import Delivery
 from sidemirror_client.link import Link
 from sidemirror_client.losses import Losses, Undelivered
 from sidemirror_client.pool import Pool
+from sidemirror_client.text import sendable
 from sidemirror_client.turn import Started, TurnParts
 from sidemirror_client.turn_queue import MOST_TURNS, Queue, Report
 
@@ -60,11 +61,14 @@ class Core:
         self._closing = asyncio.Lock()
 
     def begin(self, turn: TurnParts, started: Started) -> None:
-        """Begins a turn."""
+        """Begins a turn. Raises TypeError or ValueError for fields that are none, or wrong."""
+        if "task" in started:
+            started["task"] = sendable(started["task"])
+        first = thinking_pb2.TurnStarted(**started)
         room = len(self._turns) < MOST_TURNS and not self._is_closed
         self._turns.add(turn)
         BACKGROUND.open.add(self)
-        turn.begin(thinking_pb2.TurnStarted(**started), self._delivery, self._ended, room=room)
+        turn.begin(first, self._delivery, self._ended, room=room)
 
     def _delivery(self, queue: Queue) -> Delivery:
         return Delivery(self.link, self._pool, queue, self._report)

@@ -175,7 +175,8 @@ class Delivery:
                     return False
                 pause_s = self._pause_s(error, outage)
             else:
-                if self._queue.is_finished and not self._queue.events:
+                # A turn that the agent does not finish is ended by the sidecar in the end, with its summary.
+                if (self._queue.is_finished or self.summary is not None) and not self._queue.events:
                     return True
                 # Closed by the sidecar, because nothing was said for long: opened again when there is something.
                 await self._something_to_send()

@@ -312,12 +312,14 @@ class Link:
             return
 
     async def unless_away(self, work: Awaitable[object]) -> object:
-        """What comes of the work, which is cancelled when the sidecar goes away meanwhile; None then."""
+        """What comes of the work, which is cancelled when the sidecar goes away meanwhile; None then, and where the
+        client is closed."""
         task: asyncio.Future[object] = asyncio.ensure_future(work)
         away: asyncio.Future[object] = asyncio.ensure_future(self.wait_away())
         try:
             await asyncio.wait({task, away}, return_when=asyncio.FIRST_COMPLETED)
-            return task.result() if task.done() else None
+            # A connection that is closed cancels its calls.
+            return task.result() if task.done() and not task.cancelled() else None
         finally:
             away.cancel()
             if not task.done():

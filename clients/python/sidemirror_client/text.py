@@ -1,5 +1,6 @@
 """Values as the text that is reported of them."""
 
+import contextlib
 import json
 from dataclasses import asdict, is_dataclass
 from typing import Any
@@ -12,15 +13,20 @@ def as_text(value: object) -> str:
         return value
     if isinstance(value, BaseException):
         return f"{type(value).__name__}: {value}"
-    try:
-        return json.dumps(value, default=_fields, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return repr(value)
+    # A value's own methods may raise anything, and the agent goes on.
+    for shown in (_json, repr):
+        with contextlib.suppress(Exception):
+            return shown(value)
+    return object.__repr__(value)
 
 
 def sendable(value: object) -> str:
     """The text of a value without halves of surrogate pairs, such as `os.fsdecode` makes: protobuf refuses them."""
     return as_text(value).encode(errors="replace").decode()
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, default=_fields, ensure_ascii=False)
 
 
 def _fields(value: Any) -> Any:

@@ -115,7 +115,8 @@ class TurnParts:
     def tool_called(self, name: str, arguments: object = "", *, call_id: str = "") -> str:
         """Reports a call of a tool. `arguments`: a text is reported as it is, everything else as JSON. `call_id`:
         needed where calls overlap; the result repeats it. Returns the event's id."""
-        return self.report(tool_called=pb.ToolCalled(call_id=call_id, name=name, arguments=sendable(arguments)))
+        called = pb.ToolCalled(call_id=call_id, name=sendable(name), arguments=sendable(arguments))
+        return self.report(tool_called=called)
 
     def tool_returned(self, content: object, is_error: bool = False, *, call_id: str = "") -> str:
         """Reports what a tool returned. `content`: a text is reported as it is, an exception as its type and message,
@@ -141,7 +142,9 @@ class TurnParts:
         lessons that the turn was given, and so is the goal, or else that of the turn's beginning. What is on its way is
         still delivered, also after the sidecar was away. A score that is no number from 0 to 1 is left out, and a
         warning says so."""
-        if score is not None and not 0 <= score <= 1:
+        # Of a caller without types a score may be a text.
+        given: object = score
+        if given is not None and not (isinstance(given, int | float) and 0 <= given <= 1):
             _log.warning("turn %s ends without its score: a number from 0 to 1, not %s", self.id, score)
             score = None
         goal = self._goal if goal is None else goal
@@ -210,15 +213,14 @@ class TurnParts:
         delivery = await self._wait(lambda one: one.summary is not None, timeout_s)
         return delivery.summary if delivery else None
 
-    async def _advice(self, timeout_s: float) -> list[pb.TurnDirective]:
+    async def _quiet(self, timeout_s: float) -> None:
         await self._wait(Delivery.is_quiet, timeout_s)
-        return self._queue.take(advice_only=True)
 
     async def _recall(
         self, task: str | None, tools: Sequence[str], max_items: int, timeout_s: float
     ) -> common_pb2.ContextBlock | None:
         request = reflective_memory_pb2.BuildMemoryContextRequest(
-            task=self._task_text if task is None else task,
+            task=sendable(self._task_text if task is None else task),
             tools=tools,
             max_items=min(max(0, max_items), MOST_LESSONS),
             turn_id=self.id,
@@ -238,7 +240,9 @@ class TurnParts:
         if left_s <= 0:
             self._link.late("critique", began_s)
             return None
-        request = critique_pb2.CritiqueRequest(turn_id=self.id, response=text, user_message=user_message)
+        request = critique_pb2.CritiqueRequest(
+            turn_id=self.id, response=sendable(text), user_message=sendable(user_message)
+        )
         cut(request)
         answer = await self._ask("critique", self._home.judge, request, left_s)
         if answer is None or answer.critique.status != common_pb2.RESULT_STATUS_OK:
@@ -282,14 +286,13 @@ class TurnParts:
         if self._delivery is not None:
             await self._delivery.abandon()
 
-    async def _next(self) -> pb.TurnDirective | None:
-        """The next directive; None when the turn is over."""
-        while True:
-            if (directive := self._queue.take_one()) is not None:
-                return directive
+    async def _has_next(self) -> bool:
+        """Returns once there is a directive; False when the turn is over."""
+        while not self._queue.has_directives:
             if self._delivery is None or self._delivery.over:
-                return None
+                return False
             await self._delivery.next_news()
+        return True
 
 
 class Turn(TurnParts):
@@ -320,7 +323,9 @@ class Turn(TurnParts):
         """What the sidecar says to what was reported: nudges, recoveries, reflections and critiques that nobody took,
         as far as they have a text for a model. Comes at once when nothing is in progress; an empty list is an
         answer."""
-        return await _across(self._advice(timeout_s), [])
+        await _across(self._quiet(timeout_s), None)
+        # Not before: who is cancelled meanwhile has taken nothing.
+        return self._queue.take(advice_only=True)
 
     async def critique(
         self, text: str, user_message: str = "", *, timeout_s: float = CRITIQUE_S
@@ -356,8 +361,9 @@ class Turn(TurnParts):
 
     async def __aiter__(self) -> AsyncIterator[pb.TurnDirective]:
         """Directives as they come, until the turn is over."""
-        while (directive := await _across(self._next(), None)) is not None:
-            yield directive
+        while await _across(self._has_next(), False):
+            if (directive := self._queue.take_one()) is not None:
+                yield directive
 
     async def __aenter__(self) -> Self:
         return self
@@ -392,7 +398,8 @@ class SyncTurn(TurnParts):
 
     def advice(self, timeout_s: float = ADVICE_S) -> list[pb.TurnDirective]:
         """What the sidecar says to what was reported, as far as it is for a model; an empty list is an answer."""
-        return _done(self._advice(timeout_s), [])
+        _done(self._quiet(timeout_s), None)
+        return self._queue.take(advice_only=True)
 
     def critique(
         self, text: str, user_message: str = "", *, timeout_s: float = CRITIQUE_S
@@ -417,8 +424,9 @@ class SyncTurn(TurnParts):
 
     def __iter__(self) -> Iterator[pb.TurnDirective]:
         """Directives as they come, until the turn is over."""
-        while (directive := _done(self._next(), None)) is not None:
-            yield directive
+        while _done(self._has_next(), False):
+            if (directive := self._queue.take_one()) is not None:
+                yield directive
 
     def __enter__(self) -> Self:
         return self

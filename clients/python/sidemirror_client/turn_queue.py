@@ -167,6 +167,11 @@ class Queue:
         with self._lock:
             return self._directives.popleft() if self._directives else None
 
+    @property
+    def has_directives(self) -> bool:
+        """Whether a directive has come that nobody has taken."""
+        return bool(self._directives)
+
     # --- our loop ----------------------------------------------------------------------------------------------------
 
     @property

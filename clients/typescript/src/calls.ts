@@ -20,6 +20,8 @@ const WORK_DEADLINE_MS = 300_000;
 const ENDLESS = new Set(["RunTurn", "WatchTurns", "WatchGoalReflections", "Watch"]);
 /** Calls that are on their way at once; others wait. The rest of the sidecar's 100 is for streams that an agent opens. */
 const CALLS_AT_ONCE = 90;
+/** A deadline of gRPC has eight digits at most. */
+const LONGEST_MS = 99_999_999;
 const ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 100;
 
@@ -62,7 +64,7 @@ export class CarryingTransport implements Transport {
     input: MessageInitShape<I>,
     contextValues?: ContextValues,
   ): Promise<UnaryResponse<I, O>> {
-    const ends = performance.now() + (timeoutMs ?? this.deadline(method.name));
+    const ends = performance.now() + Math.min(timeoutMs ?? this.deadline(method.name), LONGEST_MS);
     const message = this.filled(method.input, input);
     if (!(await this.places.enter(ends - performance.now()))) {
       const why = `its deadline has passed while ${CALLS_AT_ONCE} other calls were on their way`;
@@ -113,10 +115,11 @@ export class CarryingTransport implements Transport {
     input: AsyncIterable<MessageInitShape<I>>,
     contextValues?: ContextValues,
   ): Promise<StreamResponse<I, O>> {
-    const deadline = timeoutMs ?? (ENDLESS.has(method.name) ? undefined : WORK_DEADLINE_MS);
-    const given = await this.authorized(header);
+    const given = timeoutMs ?? (ENDLESS.has(method.name) ? undefined : WORK_DEADLINE_MS);
+    const deadline = given && Math.min(given, LONGEST_MS);
+    const headers = await this.authorized(header);
     this.checkOpen();
-    return this.next.stream(method, signal, deadline, given, this.filledAll(method.input, input), contextValues);
+    return this.next.stream(method, signal, deadline, headers, this.filledAll(method.input, input), contextValues);
   }
 
   private checkOpen(): void {

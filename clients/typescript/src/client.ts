@@ -121,9 +121,14 @@ export class Sidemirror implements AsyncDisposable {
     }
     this.turns.add(turn);
     open.add(this);
-    void turn.deliver().finally(() => {
+    const ended = () => {
       this.turns.delete(turn);
       if (this.turns.size === 0) open.delete(this);
+    };
+    // Whatever fails there must not end the agent's process.
+    turn.deliver().then(ended, (error: unknown) => {
+      ended();
+      process.emitWarning(`turn ${turn.id} is not delivered: ${String(error)}`, "SidemirrorWarning");
     });
     return turn;
   }

@@ -2,6 +2,12 @@ import type { Transport } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import type { Way } from "./address.js";
 
+/**
+ * What a connection may hold in memory, in megabytes. With Node's 10 it refuses streams while large events wait: as many as a
+ * client keeps of all its turns fit.
+ */
+const SESSION_MEGABYTES = 128;
+
 type Sessions = Pick<Http2SessionManager, "authority" | "request" | "notifyResponseByteRead">;
 
 /** One HTTP/2 connection, made when it is first used and again when it broke. */
@@ -36,7 +42,8 @@ export class Connection implements Transport {
 
   private made(): [Http2SessionManager, Transport] {
     const { baseUrl, options } = this.way;
-    const session = new Http2SessionManager(baseUrl, { pingIntervalMs: 60_000, pingTimeoutMs: 20_000 }, options);
+    const limits = { maxSessionMemory: SESSION_MEGABYTES, ...options };
+    const session = new Http2SessionManager(baseUrl, { pingIntervalMs: 60_000, pingTimeoutMs: 20_000 }, limits);
     return [session, createGrpcTransport({ baseUrl, sessionManager: this.holdsProcess ? session : letting(session) })];
   }
 }

@@ -126,10 +126,13 @@ export class Delivery {
 
   /** Runs beside the agent: one stream after the other until the turn is over, then its reports. */
   async run(): Promise<void> {
-    if (await this.deliverEvents()) {
-      for (let report; !this.isOver && (report = this.queue.nextReport()); ) await this.deliverReport(report);
+    try {
+      if (await this.deliverEvents()) {
+        for (let report; !this.isOver && (report = this.queue.nextReport()); ) await this.deliverReport(report);
+      }
+    } finally {
+      this.end();
     }
-    this.end();
   }
 
   private get isOver(): boolean {

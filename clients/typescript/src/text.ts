@@ -35,11 +35,14 @@ export function fitted<S extends DescMessage>(schema: S, given: MessageInitShape
 export function asText(value: unknown): string {
   if (typeof value === "string") return value;
   if (value instanceof Error || typeof value === "bigint") return String(value);
-  try {
-    return JSON.stringify(value, sayable()) ?? "null";
-  } catch {
-    return String(value);
+  for (const shown of [() => JSON.stringify(value, sayable()) ?? "null", () => String(value)]) {
+    try {
+      return shown();
+    } catch {
+      // What is asked for its text may throw anything.
+    }
   }
+  return "[unsayable]";
 }
 
 /** Of a tool's name as much as the sidecar takes, which is no empty one. */

@@ -7,6 +7,7 @@ import { CritiqueRequestSchema, type CritiqueService } from "@sidemirror/api/v1/
 import { GoalState, type ReportGoalRequestSchema } from "@sidemirror/api/v1/goal_reflection";
 import { BuildMemoryContextRequestSchema, type ReflectiveMemoryService } from "@sidemirror/api/v1/reflective_memory";
 import type { ThinkLevel, TurnDirective, TurnPlan, TurnStartedSchema, TurnSummary } from "@sidemirror/api/v1/thinking";
+import { TurnFinishedSchema } from "@sidemirror/api/v1/thinking";
 import { Delivery, type Home, type Patience } from "./delivery.js";
 import { FIRST_PAUSE_MS } from "./link.js";
 import type { Losses } from "./losses.js";
@@ -210,6 +211,8 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
     const given: FinishOptions = typeof options === "number" ? { score: options } : options;
     const { goal = this.goal } = given;
     const score = this.scoreOf(given);
+    // Throws for an outcome that is none, and leaves nothing behind.
+    fitted(TurnFinishedSchema, { outcome, score });
     const state = outcome === TaskOutcome.SUCCESS ? GoalState.COMPLETED : GoalState.FAILED;
     this.queue.putReports(outcome, score, goal && { ...goal, state: goal.state || state, turnId: this.id });
     this.report({ kind: { case: "turnFinished", value: { outcome, score } } });
@@ -342,7 +345,7 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
   }
 
   private scoreOf({ score }: FinishOptions): number | undefined {
-    if (score === undefined || (score >= 0 && score <= 1)) return score;
+    if (score === undefined || (typeof score === "number" && score >= 0 && score <= 1)) return score;
     process.emitWarning(`turn ${this.id} ends without its score: a number from 0 to 1, not ${score}`, "SidemirrorWarning");
     return undefined;
   }

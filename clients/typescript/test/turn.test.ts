@@ -269,6 +269,7 @@ test("what JSON does not say is said as well", () => {
   assert.equal(asText({ tried: [new RangeError("no rate")] }), '{"tried":["RangeError: no rate"]}');
   assert.equal(asText({ at: new Date(0) }), '{"at":"1970-01-01T00:00:00.000Z"}');
   assert.equal(asText({ toJSON: () => assert.fail("mine") }), "[object Object]");
+  assert.equal(asText(Object.assign(Object.create(null), { toJSON: () => assert.fail("mine") })), "[unsayable]");
 });
 
 /** The sidecar would refuse the whole turn. Seen to fail when a name goes as it is, and when its UTF-16 units count. */
@@ -282,6 +283,52 @@ test("a call whose tool has no name is reported as unnamed, and a long name is c
   assert.ok(await sidemirror.flush(10_000));
   const names = there.events.flatMap(({ kind }) => (kind.case === "toolCalled" ? [kind.value.name] : []));
   assert.deepEqual(names, ["unnamed", "look", "𝄞".repeat(256), "𝄞".repeat(256), "unnamed"]);
+  await sidemirror.close();
+  there.stop();
+});
+
+/** Seen to keep what it had refused: the outcome was reported all the same, or ended the process by an unhandled rejection. */
+test("a finish that is refused leaves nothing behind, and a score that is a text is none", async () => {
+  const outcomes: [TaskOutcome, number | undefined][] = [];
+  const there = await standIn({
+    says: () => [{ directiveId: "p", kind: { case: "turnPlan", value: { context: { receiptId: "r" } } } }],
+    more: (router) => {
+      router.service(ReflectiveMemoryService, { reportOutcome: ({ outcome, score }) => (outcomes.push([outcome, score]), {}) });
+    },
+  });
+  const sidemirror = connect({ address: there.address });
+  const refused = sidemirror.beginTurn();
+  await refused.plan();
+  assert.throws(() => refused.finish("SUCCESS" as unknown as TaskOutcome));
+  refused.finish(TaskOutcome.UNSPECIFIED);
+  const scored = sidemirror.beginTurn();
+  await scored.plan();
+  scored.finish(TaskOutcome.SUCCESS, { score: "0.5" as unknown as number });
+  assert.ok(await sidemirror.flush(10_000));
+  assert.deepEqual(outcomes, [[TaskOutcome.SUCCESS, undefined]]);
+  await sidemirror.close();
+  there.stop();
+});
+
+/** Longer than a timer or a deadline of gRPC may be. Seen to be over at once. */
+test("a very long wait is one", async () => {
+  let asked = 0;
+  const there = await standIn({
+    more: (router) => {
+      router.service(ReflectiveMemoryService, {
+        buildMemoryContext: async () => {
+          asked++;
+          await pause(200);
+          return { block: { text: "lesson", receiptId: "r" } };
+        },
+      });
+    },
+  });
+  const sidemirror = connect({ address: there.address, deadlineMs: Infinity });
+  const turn = sidemirror.beginTurn();
+  for (const timeoutMs of [2 ** 31, Infinity]) assert.equal((await turn.recall({ timeoutMs }))?.text, "lesson");
+  assert.equal(asked, 2);
+  turn.finish(TaskOutcome.UNSPECIFIED);
   await sidemirror.close();
   there.stop();
 });

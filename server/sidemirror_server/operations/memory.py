@@ -164,7 +164,8 @@ def _import(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> i
         told = _told(lines, _Progress("sent", SystemClock()))
         came_of_it = stub.ImportReflections(_requests(told, scope_of(options)))
     # Memories, or observations: the answer counts them together.
-    print(f"{came_of_it.imported_count:,} imported, {came_of_it.known_count:,} were known.", file=sys.stderr)
+    erased = f", {came_of_it.erased_count:,} were erased before" if came_of_it.erased_count else ""
+    print(f"{came_of_it.imported_count:,} imported, {came_of_it.known_count:,} were known{erased}.", file=sys.stderr)
     for line in came_of_it.refused[:_REFUSED_SHOWN]:
         print(f"line {line.number}: {plain(line.reason)}", file=sys.stderr)
     if came_of_it.refused_count > _REFUSED_SHOWN:
