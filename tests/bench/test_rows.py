@@ -11,7 +11,7 @@ from sidemirror_server.storage.sqlite.database import FILE_NAME
 
 pytestmark = pytest.mark.slow("every row of the benchmark, for a moment each")
 
-TINY = QUICK._replace(rounds=1, calls=100, stream_s=0.2, writes=5, starts=1, watches=100, memories=300, searches=8,
+TINY = QUICK._replace(rounds=1, calls=600, stream_s=0.2, writes=5, starts=1, watches=100, memories=300, searches=8,
                       peer_memories=200)  # fmt: skip
 FIGURES = {
     "unary": 8,
