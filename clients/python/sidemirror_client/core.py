@@ -61,7 +61,7 @@ class Core:
         self._closing = asyncio.Lock()
 
     def begin(self, turn: TurnParts, started: Started) -> None:
-        """Begins a turn. Raises TypeError or ValueError for fields that are none, or wrong."""
+        """Begins a turn. Raises TypeError or ValueError for a field that does not exist or has a wrong value."""
         if "task" in started:
             started["task"] = sendable(started["task"])
         first = thinking_pb2.TurnStarted(**started)

@@ -175,8 +175,7 @@ class Delivery:
                     return False
                 pause_s = self._pause_s(error, outage)
             else:
-                # A turn that the agent does not finish is ended by the sidecar in the end, with its summary.
-                if (self._queue.is_finished or self.summary is not None) and not self._queue.events:
+                if self._has_ended() or (self._queue.is_finished and not self._queue.events):
                     return True
                 # Closed by the sidecar, because nothing was said for long: opened again when there is something.
                 await self._something_to_send()
@@ -189,8 +188,9 @@ class Delivery:
 
     def _has_ended(self) -> bool:
         """The summary has come, which is the last that is said of a turn, and everything is durable: then it does not
-        matter what has become of the stream."""
-        return self.summary is not None and self._queue.is_finished and not self._queue.events
+        matter what has become of the stream. Of a turn that the agent does not finish it says that the sidecar has
+        abandoned it."""
+        return self.summary is not None and not self._queue.events
 
     def _is_over(self) -> bool:
         return self.over
