@@ -143,6 +143,16 @@ def test_export_and_import(
         assert run("import", "--project-id", "third", "-")[2].startswith("2 imported, 0 were known.\n")
 
 
+def test_what_was_erased_is_not_imported_again(run: Run, server: SidecarThread, tmp_path: Path) -> None:
+    """Seen to be told of nowhere."""
+    with memories(server) as stub:
+        stub.StoreReflection(pb.StoreReflectionRequest(result=LESSON, subject_ids=["ann"]), timeout=TIMEOUT_S)
+    file = tmp_path / "memories.jsonl"
+    run("export", str(file))
+    assert main(["erase", "--address", server.address, "--subject", "ann", "--yes"]) == 0
+    assert run("import", str(file))[2].endswith("0 imported, 0 were known, 2 were erased before.\n")
+
+
 def test_how_far_it_is_is_said_where_a_person_watches(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
