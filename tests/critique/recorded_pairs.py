@@ -17,7 +17,9 @@ from sidemirror_server.critique.material import CritiqueMaterial, ToolEvidence
 FOLDER = Path(__file__).with_name("pairs")
 
 # All pairs of these authors were scored, and have been looked at since.
-SCORED_AUTHORS = frozenset({"ann", "bob", "cid", "dee", "eve", "fox"})
+SCORED_AUTHORS = frozenset(
+    {"ann", "bob", "cid", "dee", "eve", "fox", "gil", "hal", "ivy", "jan", "kim", "lea", "nia", "oli", "pat"}
+)
 
 Kind = Literal[
     "number",
