@@ -23,6 +23,8 @@ _MOST_ISSUES = 8
 _UNSUPPORTED_FROM = 3
 # A response with fewer terms answers in short, such as with a number. Chosen here.
 _TOO_SHORT_TERMS = 12
+# A run that ends with an error has brought findings, and who tells so many words of them alone tells of it.
+_TOLD_TERMS = 3
 _ADMITS = re.compile(
     r"\b(?:errors?|fail(?:ed|s|ure)?|could(?: not|n['’]t)|unable|can(?:not|['’]t)|not (?:found|available|possible)|"
     r"unavailable|sorry|unfortunately|no results?|did(?: not|n['’]t)|timed? out|denied|missing|does(?: not|n['’]t))\b",
@@ -93,11 +95,14 @@ def _pointed(point: Point) -> IssueAnswer:
 
 
 def _errors(response: Response) -> Iterator[IssueAnswer]:
-    """An issue for failures that were neither recovered from nor mentioned in the response."""
+    """An issue for failures that were neither recovered from nor mentioned in the response, in any words of theirs."""
     standing = _standing(response)
     if not standing or _ADMITS.search(_DENIES.sub("", response.text)):
         return
     failed = standing[-1]
+    brought = telling_terms(failed.text) - telling_terms(response.asked)
+    if len(brought & telling_terms(response.text)) >= _TOLD_TERMS:
+        return
     done = _CLAIMS_DONE.search(response.text)
     error = _clipped(telling(failed.text)) or failed.name
     if done is not None and not response.worked:

@@ -11,7 +11,7 @@ from sidemirror_server.models.adapters.rules.pointing.texts import name_words, s
 
 # Past participles, and the words of calls that do it, one action a line. Chosen here, by hand.
 _ACTIONS_TEXT = """
-sent emailed mailed messaged notified texted alerted informed told forwarded replied pinged gone-out \
+sent written emailed mailed messaged notified texted alerted informed told forwarded replied pinged gone-out \
 went-out|send sent email mail \
 message notify notification sms slack post reply publish alert text chat forward webhook invite share
 refunded reimbursed credited|refund reimburse credit return cancel void reverse payment
@@ -25,7 +25,8 @@ helm kubectl terraform promote rollback launch upgrade
 merged|merge pull squash rebase
 pushed|push publish upload force
 committed|commit push
-restarted rebooted started stopped|restart reboot start stop systemctl service rollout kill run launch scale docker
+restarted reloaded rebooted started stopped|restart reload reboot start stop systemctl service \
+rollout kill run launch scale docker
 uploaded attached|upload put copy write post attach store send cp scp share
 installed upgraded|install add pip npm apt yarn brew uv upgrade update cargo
 paid charged transferred wired|pay charge transfer payment wire checkout purchase invoice agent human escalate
@@ -37,8 +38,12 @@ fixed patched resolved|fix patch write edit update replace apply sed commit reso
 modify change str merge
 created opened filed submitted logged raised registered added|create open file submit log add insert new post \
 write make register raise put generate mkdir touch touch issue book init
+put|put add create set schedule book insert write save upload move calendar event post
+rung rang called|call ring phone dial contact
 saved stored exported backed archived copied|save store write export put create backup dump snapshot \
 archive copy download commit set update record insert upload
+accepted declined|accept decline reply respond confirm send answer approve update set
+formatted emptied|format empty trash delete clear
 assigned|assign update set reassign add create change
 approved rejected|approve reject update set review merge status
 dumped|dump backup pg_dump snapshot export copy save
@@ -48,6 +53,8 @@ extend renew set update patch resize change modify replica
 labelled labeled tagged flagged marked|label tag flag mark update add set edit patch
 posted|post send publish create comment reply message chat
 phoned contacted asked consulted|call phone contact ask dial message send email consult
+locked unlocked frozen|lock unlock freeze block suspend set update disable patch
+set|set create add schedule remind reminder update put configure alarm book calendar event
 blocked unblocked muted granted waived applied|block unblock mute grant waive apply update set patch add \
 migrate run execute migration
 rebased|rebase
@@ -69,38 +76,38 @@ for _line in _ACTIONS_TEXT.strip().splitlines():
         _ACTIONS[_participle] = _participle, frozenset(map(stem, _does.split())) | {stem(_participle)}
 _PARTICIPLES = "|".join(sorted(_ACTIONS, key=len, reverse=True))
 _SAYS_DONE = re.compile(
-    r"\b(?:(?P<own>I(?:['’]ve| have)?|we(?:['’]ve| have)?)(?: (?:just|also|now|already|successfully|then|"
-    r"went ahead and|immediately|"
-    r"manually|automatically|both|since|gone ahead and)){0,3}|(?P<passive>(?:has|have)(?= gone out)|(?:has|"
-    r"have)(?: (?:just|also|now|"
-    r"successfully|both|all|already))? been|was|were|(?:is|are) now|(?:is|are)(?= (?:saved|stored|sent|merged|"
-    r"deployed|committed|pushed|uploaded|exported|deleted|attached)\b))"
-    r"(?: (?:successfully|also|now|just|fully|automatically|already))?|(?P<bare>^|\band|,|[.:;✅-]))"
-    r"[ *]{0,3}(?P<verb>"
+    r"\b(?:(?P<own>I(?:['’]ve| have)?|we(?:['’]ve| have))(?: (?:just|also|now|already|successfully|then|"
+    r"went ahead and|immediately|manually|automatically|both|since|gone ahead and)){0,3}"
+    r"|(?P<passive>(?:has|have)(?= gone out)|(?:has|have)(?: (?:just|also|now|successfully|both|all|already))? been|"
+    r"was|were|(?:is|are) now|(?:is|are)(?= (?:saved|stored|sent|merged|deployed|committed|pushed|uploaded|exported|"
+    r"deleted|attached|posted|dumped|archived)\b)|(?:it|that|this)['’]s(?= (?:saved|merged|deployed|committed|pushed|"
+    r"uploaded|posted|published)\b))(?: (?:successfully|also|now|just|fully|automatically|already))?"
+    r"|(?P<bare>^|\band|,|[.:;✅-]))[ *]{0,3}(?P<verb>"
     + _PARTICIPLES
-    + r")\b(?! (?:to (?:be|find|see|learn)|by\b|from you|you\b(?= (?:that|about|what|how|before|earlier))))",
+    + r")\b(?! (?:to (?:be|find|see|learn)|by\b(?! (?:mail|phone|e-?mail|message|text|post))|from you|"
+    r"you\b(?= (?:that|about|what|how|before|earlier))))",
     re.IGNORECASE,
 )
 # These write an answer as well as a file: they count only before something that lies outside of the answer.
 _WRITES = word_set(
     "created added opened filed submitted logged registered updated changed modified adjusted edited "
     "corrected replaced fixed patched resolved saved stored started stopped tested ran executed "
-    "loaded inserted turned shipped returned attached ordered closed rolled"
+    "loaded inserted turned shipped returned attached ordered closed rolled set locked unlocked put called rang"
 )
 _THING = re.compile(
-    r"\b(?:tickets?|issues?|events?|meetings?|accounts?|orders?|invoices?|users?|branch(?:es)?|pull "
-    r"request|PR|files?|records?|reservations?|"
+    r"\b(?:tickets?|issues?|events?|meetings?|accounts?|orders?|invoices?|users?|branch(?:es)?|pull request|PR|"
+    r"files?|records?|reservations?|"
     r"bookings?|calendar|reminders?|tasks?|backups?|alerts?|jobs?|channels?|database|tables?|index(?:es)?|"
     r"repo(?:sitory)?|rows?|"
-    r"config(?:uration)?|settings?|address|password|subscription|profile|servers?|services?|instances?|"
-    r"pods?|cluster|permissions?|tests?|suite|"
-    r"documents?|sheet|spreadsheet|page|wiki|card|contacts?|leads?|entry|entries|appointments?|flights?|"
-    r"passengers?|items?|payments?|"
+    r"config(?:uration)?|settings?|address|password|subscription|profile|servers?|services?|instances?|pods?|cluster|"
+    r"permissions?|tests?|suite|"
+    r"documents?|sheet|spreadsheet|page|wiki|card|contacts?|leads?|entry|entries|appointments?|flights?|passengers?|"
+    r"items?|payments?|"
     r"claims?|case|request|report|replacements?|columns?|notes?|messages?|reply|comments?|sheet|folder|bucket|key|"
-    r"certificate|rule|firewall|policy|quota|limit|version|"
-    r"dependency|package|bug|code|function|"
-    r"script|migration|deployment|release|[\w./-]{1,60}\.(?:py|js|ts|go|rs|java|md|json|ya?ml|toml|txt|csv|"
-    r"sql|sh|html|css))\b",
+    r"certificate|rule|firewall|policy|quota|limit|version|forms?|list|form|sheet|log|refunds?|phone|numbers?|"
+    r"alarms?|phone number|cards?|dependency|package|bug|code|function|"
+    r"script|migration|deployment|release|[\w./-]{1,60}\.(?:py|js|ts|go|rs|java|md|json|ya?ml|toml|txt|csv|sql|sh|"
+    r"html|css))\b",
     re.IGNORECASE,
 )
 _READS = word_set(
@@ -114,11 +121,39 @@ _GENERIC = word_set(
     "bash shell run exec execute command python sql terminal code http request curl api tool call process script cmd "
     "action perform handle do submit"
 )
+# A name without any of these, and without those of calls that may do anything, says what is looked up.
+_CHANGES = word_set(
+    "send create update cancel delete remove add set change modify edit write put post patch make submit open close "
+    "file "
+    "book reserve schedule reschedule order purchase buy pay charge refund return exchange transfer move rename copy "
+    "upload attach publish deploy release merge push commit apply install upgrade start stop restart reload reboot "
+    "kill "
+    "scale enable disable activate deactivate lock unlock block unblock freeze suspend approve reject assign escalate "
+    "notify message email mail sms slack reply forward comment invite share label tag mark flag archive restore import "
+    "export load insert save store register subscribe unsubscribe issue grant revoke reset rotate generate convert "
+    "sync "
+    "append place dispatch enqueue queue add_to pin unpin star follow unfollow sell offer bid vote react watch "
+    "run_job activate "
+    "pause resume skip mute cancel_order dismiss hide show_to redirect extend renew reopen rewrite translate "
+    "compress zip "
+    "unzip extract ocr crop resize convert play stop_playing record call dial ring text ping page alert remind "
+    "snooze wake "
+    "mark_read move_to arm disarm open_door turn switch dim heat cool water feed dispense print_label pack ship pick "
+    "receive putaway allocate reallocate unassign hire fire offboard onboard enroll enrol admit discharge refer "
+    "prescribe build compile test lint bump "
+    "migrate backup dump clear purge drop trigger retry rerun cancel resolve acknowledge ack rollback rebook checkin "
+    "confirm complete finish record log calendar jira github gitlab gmail teams whatsapp webhook bulk upsert replace "
+    "fill "
+    "click type press navigate goto drive print fax sign wire deposit withdraw hold void adjust credit rebuild "
+    "format fix "
+    "train fit download fetch_list mount attach detach provision terminate launch stage rebase tag checkout switch "
+    "clone"
+)
 _FAILED = re.compile(
-    r"^\W{0,3}(?:error|failed|failure|exception|traceback|permission denied|access denied|forbidden|"
-    r"unauthorized|cannot|could not|unable|timed? ?out|"
-    r"\d{3} (?:bad|unauth|forb|not|conf|unproc|too|intern|serv|gate)\w{0,12}|4\d\d\b|5\d\d\b|fatal|denied|"
-    r"rejected|invalid|http \d)",
+    r"^\W{0,3}(?:error|failed|failure|exception|traceback|permission denied|access denied|forbidden|unauthorized|"
+    r"cannot|could not|unable|timed? ?out|"
+    r"\d{3} (?:bad|unauth|forb|not|conf|unproc|too|intern|serv|gate)\w{0,12}|[45]\d\d(?= [A-Z][a-z]|$| error| - )|"
+    r"fatal|denied|rejected|invalid|http \d)",
     re.IGNORECASE,
 )
 _BAD_VALUES = word_set(
@@ -144,11 +179,13 @@ def claims(reading: Reading) -> Iterator[ClaimedDeed]:
 
 
 def _claims_in(text: str) -> Iterator[ClaimedDeed]:
+    passive = False
     for match in _SAYS_DONE.finditer(text):
         verb, own = match["verb"].casefold(), match["passive"] is None
-        if _UNSURE.search(text[: match.start("verb")]):
+        if _UNSURE.search(text[_clause_begin(text, match.start()) : match.start("verb")]):
             continue
-        if match["bare"] is not None and not _own_before(text, match.start()):
+        goes_on = passive and "and " in text[match.start() : match.start("verb")].casefold()
+        if match["bare"] is not None and not goes_on and not _own_before(text, match.start()):
             continue
         if re.search(r"\b(?:that|which|who)$", text[: match.start()].rstrip()) or _AUTOMATIC.search(text):
             continue
@@ -161,6 +198,7 @@ def _claims_in(text: str) -> Iterator[ClaimedDeed]:
         if _NONE.search(text[:end]):
             continue
         quote = text[match.start() if own else 0 : end].strip(" ,.;:-*✅")
+        passive = passive or match["passive"] is not None
         yield ClaimedDeed(quote, *_ACTIONS[verb], own)
 
 
@@ -177,6 +215,14 @@ def has_failed(call: PastCall) -> bool:
     return any(state in _BAD_VALUES for state in states) or bool(data.get("error"))
 
 
+def _clause_begin(text: str, end: int) -> int:
+    """Where the clause begins that says what was done: after the last `so`, `and I` or semicolon."""
+    return max((cut.end() for cut in _NEW_CLAUSE.finditer(text, 0, end + 4)), default=0)
+
+
+_NEW_CLAUSE = re.compile(r"[;:] |,? so (?=I\b|we\b)|,? and (?=I\b|we\b)|,? but (?=I\b|we\b)")
+
+
 # What systems send by themselves.
 _AUTOMATIC = re.compile(r"\b(?:confirmations?|receipts?|e-?tickets?|automatically|instructions)\b", re.IGNORECASE)
 _PAGES = frozenset(map(stem, word_set("page url file link site doc document")))
@@ -188,9 +234,47 @@ def only_reads(call: PastCall) -> bool:
     names = name_words(call.name)
     if _CHECKS_IN.search(call.name):
         return False
+    if call.name.casefold().endswith("logs"):
+        return True
     if names[:1] == ("open",) and names[-1] in _PAGES:
         return True
-    return bool(names) and (names[0] in _READ_STEMS or (names[-1] in _READ_STEMS and not set(names) & _GENERIC_STEMS))
+    if not names:
+        return False
+    if names[-1] in _LOOKED_UP and names[0] not in _SETS:
+        return True
+    if names[0] in _READ_STEMS or (names[-1] in _READ_STEMS and not set(names) & _GENERIC_STEMS):
+        return True
+    if call.command:
+        return _reads_only(call.command)
+    return not set(names) & (_GENERIC_STEMS | _WRITE_STEMS)
+
+
+# Programs and statements that only read, with their first argument where others of them write.
+_READING = re.compile(
+    r"^\s*(?:sudo )?(?:select|show|describe|desc|explain|with|ls|cat|grep|rg|head|tail|less|df|du|ps|wc|find|stat|"
+    r"file|which|"
+    r"date|env|echo|uname|uptime|free|top|jq|sort|uniq|awk|cut|tr|diff|sed -n|"
+    r"git (?:log|status|diff|show|blame|rev-parse|rev-list|ls-files|branch --|tag --|shortlog|describe)|"
+    r"kubectl (?:[-\w=. ]{0,60} )?(?:get|describe|logs|top)|docker (?:ps|logs|inspect|images|stats)|"
+    r"(?:npm|pnpm|yarn) (?:ls|list|view|outdated|audit(?! fix))|pip (?:list|show|freeze)|helm (?:list|history|status|"
+    r"get)|"
+    r"terraform (?:plan|show|output)|journalctl|systemctl status|curl -s\S* http\S+$|ping|dig|nslookup|openssl|psql "
+    r"-\S+ \S?select)\b",
+    re.IGNORECASE,
+)
+_PARTS = re.compile(r"&&|\|\||[;|\n]")
+
+
+def _reads_only(command: str) -> bool:
+    """Whether a command or statement changes nothing, as far as its programs tell."""
+    if re.search(
+        r">\s?[\w/.~]|\b(?:insert|update|delete|alter|drop|create|truncate) (?:into|table|from|\w+ set)\b|sed -i",
+        command,
+        re.I,
+    ):
+        return False
+    parts = [part.strip() for part in _PARTS.split(command) if part.strip() and not part.strip().startswith("cd ")]
+    return bool(parts) and all(_READING.match(part) for part in parts)
 
 
 def could_do(call: PastCall, claim: ClaimedDeed) -> bool:
@@ -202,20 +286,34 @@ def could_do(call: PastCall, claim: ClaimedDeed) -> bool:
     if claim.verb in _WRITES and call.name_words & set(words_of(claim.quote)):
         return True
     words = call.words | frozenset(map(stem, re.findall(r"[A-Za-z]{2,20}", call.arguments[:2_000])))
-    if _is_generic(call):
+    if may_do_anything(call):
         return not call.arguments or bool(claim.does & words)
     return False
 
 
-def _is_generic(call: PastCall) -> bool:
+def may_do_anything(call: PastCall) -> bool:
     """Whether a call may do anything, by its name or because it runs a command."""
     return bool(call.name_words & _GENERIC_STEMS) or not call.name or call.command != ""
 
 
+_WRITE_STEMS = frozenset(map(stem, _CHANGES))
+_LOOKED_UP = frozenset(
+    map(
+        stem,
+        word_set(
+            "history eligibility info information details status activity freebusy options fees tariff rates "
+            "availability "
+            "balance summary profile overview terms metadata results stats statistics events"
+        ),
+    )
+)
+_SETS = frozenset(
+    map(stem, word_set("set update change create add delete remove send modify edit put post patch submit"))
+)
 _READ_STEMS, _GENERIC_STEMS = frozenset(map(stem, _READS)), frozenset(map(stem, _GENERIC))
 _UNSURE = re.compile(
-    r"\b(?:not|never|n['’]t|if|once|when|after|before|until|unless|could|would|should|can|(?-i:may)|might|"
-    r"must|need|want|will|to be(?! (?:on|safe|sure))|"
+    r"\b(?:not|never|because|since|n['’]t|if|once|when|after|before|until|unless|could|would|should|can|(?-i:may)|"
+    r"might|must|need|want|will|to be(?! (?:on|safe|sure))|"
     r"like|please|how|whether|that (?:was|were)|which (?:was|were)|previously|earlier|already been)\b|n['’]t\b",
     re.IGNORECASE,
 )

@@ -1,5 +1,6 @@
-"""The days that a text names."""
+"""The days, and the moments with a day and a time, that a text names."""
 
+import datetime
 import re
 
 import msgspec
@@ -42,3 +43,51 @@ def days(text: str) -> list[Day]:
         if 1 <= number <= 12 and 1 <= day <= 31:
             found.append(Day(number, day, int(year) if year else None, match[0], match.start(), match.end()))
     return found
+
+
+_MOMENT = re.compile(
+    r"\b(?P<y>\d{4})-(?P<m>\d{2})-(?P<d>\d{2})[T ](?P<hour>\d{2}):(?P<minute>\d{2})"
+    r"(?::(?P<second>\d{2})(?:[.,]\d{1,9})?)?(?P<zone>Z|[ ]?UTC|[ ]?GMT|[+-]\d{2}:?\d{2}|[+-]\d{2}\b)?"
+)
+
+
+class Instant(msgspec.Struct, frozen=True):
+    """A day and time as written. `at`: as if it were in UTC; `offset`: minutes east of UTC, None where none is
+    said."""
+
+    at: datetime.datetime
+    offset: int | None
+    text: str
+
+    @property
+    def time(self) -> tuple[int, int]:
+        return self.at.hour, self.at.minute
+
+    @property
+    def utc(self) -> datetime.datetime:
+        return self.at - datetime.timedelta(minutes=self.offset or 0)
+
+
+def moments_in(text: str) -> list[Instant]:
+    """The moments of a text, in its order, without those that no calendar has."""
+    found = []
+    for match in _MOMENT.finditer(text):
+        year, month, day, hour, minute, second = (
+            int(match[name] or 0) for name in ("y", "m", "d", "hour", "minute", "second")
+        )
+        try:
+            at = datetime.datetime(year, month, day, hour, minute, second, tzinfo=datetime.UTC)
+        except ValueError:
+            continue
+        found.append(Instant(at, _minutes(match["zone"]), match[0]))
+    return found
+
+
+def _minutes(zone: str | None) -> int | None:
+    if not zone:
+        return None
+    plain = zone.strip().replace(":", "")
+    if plain in {"Z", "UTC", "GMT"}:
+        return 0
+    sign = -1 if plain[0] == "-" else 1
+    return sign * (int(plain[1:3]) * 60 + int(plain[3:5] or 0))

@@ -19,7 +19,9 @@ TypedValue = tuple[Value, str, int, int]
 
 _MOST_ROWS, _MOST_LINES, _LINE_CHARS = 400, 200, 300
 CLOCK = re.compile(
-    r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?::[0-5]\d)?(?: ?(?P<half>[ap])\.?m\b)?", re.I
+    r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3])(?::(?P<minute>[0-5]\d)(?::[0-5]\d)?(?: ?(?P<half>[ap])\.?m\b)?|"
+    r" ?(?P<half_of_hour>[ap])\.?m\b)",
+    re.I,
 )
 _ID = re.compile(
     r"(?<![\w/])#?(?=[\w./@-]{0,40}\d)(?=[\w./@-]{0,40}[A-Za-z])[A-Za-z0-9][\w-]{2,40}(?![\w@])|\b\d{6,18}\b"
@@ -34,7 +36,9 @@ _HEX = re.compile(r"[0-9a-f]{7,40}")
 _NAME_CHARS = 40
 DIGITS = frozenset(map(float, range(10)))
 # How much a text has to speak of a row, in words that one row has; and what it may say of others. Chosen here.
-_LEAST_WEIGHT, _MOST_BESIDE, _VALUE_WEIGHT = 1.5, 0.5, 1.5
+_LEAST_WEIGHT, _MOST_BESIDE, _VALUE_WEIGHT = 1.1, 0.5, 1.5
+_LITTLE = 0.3
+_SPREAD = 0.8
 _KINDS = word_set("% gb mb kb tb ms s sec min h km m kg g l mbps kwh mi ft lbs °c °f days hours minutes seconds nights")
 # What these say is told of many things, and names none.
 _STATE_KEYS = frozenset(map(stem, word_set("status state")))
@@ -43,8 +47,7 @@ _MONTHS = frozenset(
         stem,
         word_set(
             "january february march april june july august september october november december jan feb mar apr "
-            "jun jul aug "
-            "sep sept oct nov dec"
+            "jun jul aug sep sept oct nov dec"
         ),
     )
 )
@@ -98,7 +101,7 @@ class RowGroup:
             owners = self._owners.get(word, ())
             weight = _VALUE_WEIGHT if "=" in word else 1.0
             for place in owners if len(owners) < len(self.rows) else ():
-                found[place] = found.get(place, 0.0) + weight / len(owners)
+                found[place] = found.get(place, 0.0) + weight / len(owners) ** _SPREAD
         return found
 
     def meant(self, words: frozenset[str]) -> list[FactRow]:
@@ -108,7 +111,7 @@ class RowGroup:
         if best < _LEAST_WEIGHT:
             return []
         meant = [place for place, weight in found.items() if weight >= best / 2]
-        beside = any(_MOST_BESIDE < weight < best / 2 for weight in found.values())
+        beside = any(max(_MOST_BESIDE, best * _LITTLE) < weight < best / 2 for weight in found.values())
         return [] if beside else [self.rows[place] for place in sorted(meant)]
 
 
@@ -117,6 +120,11 @@ class Facts:
 
     def __init__(self, record: Record) -> None:
         self.rows = list(_rows(record))[:_MOST_ROWS]
+
+    @cached_property
+    def names(self) -> frozenset[Value]:
+        """The names of persons, places and things in it."""
+        return frozenset(value for row in self.rows for value in row.values if value[0] == "text")
 
     @cached_property
     def groups(self) -> list[RowGroup]:
@@ -155,10 +163,10 @@ def _typed(text: str) -> Iterator[TypedValue]:
 
 def clock(match: re.Match[str]) -> tuple[int, int]:
     """The hour and minute of a time of `CLOCK`."""
-    hour = int(match["hour"])
-    if match["half"]:
-        hour = hour % 12 + (12 if match["half"].casefold() == "p" else 0)
-    return hour, int(match["minute"])
+    hour, minute = int(match["hour"]), int(match["minute"] or 0)
+    if half := match["half"] or match["half_of_hour"]:
+        hour = hour % 12 + (12 if half.casefold() == "p" else 0)
+    return hour, minute
 
 
 def aligned(text: str) -> frozenset[str]:

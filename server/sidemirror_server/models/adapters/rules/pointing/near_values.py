@@ -9,6 +9,7 @@ from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_hedged, is_unreal
 from sidemirror_server.models.adapters.rules.pointing.texts import (
     Spoken,
+    are_exchanged,
     distance_at_most_one,
     numbers,
 )
@@ -76,7 +77,7 @@ def _words(text: str, start: int, end: int) -> frozenset[str]:
     """The words of a line around a place of it."""
     before = text[max(0, start - _BEFORE_CHARS) : start].rpartition("\n")[2]
     after = text[end : end + _AFTER_CHARS].partition("\n")[0]
-    return aligned(f"{before} {after}")
+    return aligned(f"{before} {after}") - {"utc"}
 
 
 def _plain(value: Value) -> str:
@@ -97,10 +98,4 @@ def _is_near(kind: str, one: str, other: str) -> bool:
         return swapped or (apart and distance_at_most_one(day.zfill(2), other_day.zfill(2)))
     if len(one) != len(other) or one.find(".") != other.find("."):
         return False
-    return distance_at_most_one(one, other) or _is_mixed(one, other)
-
-
-def _is_mixed(one: str, other: str) -> bool:
-    """Whether two digits have changed their places, across a point as well."""
-    differ = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
-    return len(differ) == 2 and differ[0] == differ[1][::-1]
+    return distance_at_most_one(one, other) or are_exchanged(one, other)

@@ -5,7 +5,8 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 
-from sidemirror_server.models.adapters.rules.pointing.facts import Facts, Value, aligned, typed
+from sidemirror_server.models.adapters.rules.pointing.days import Day, Instant, days, moments_in
+from sidemirror_server.models.adapters.rules.pointing.facts import CLOCK, Facts, Value, aligned, clock, typed
 from sidemirror_server.models.adapters.rules.pointing.record import Record
 from sidemirror_server.models.adapters.rules.pointing.texts import (
     Figure,
@@ -19,21 +20,21 @@ from sidemirror_server.models.evidence import Evidence
 # In code points.
 _LINE_CHARS, _RECORD_CHARS, _AROUND_CHARS = 300, 60_000, 60
 # Of an answer this much is read, and so many of its sentences: a rule looks at each sentence beside each field.
-_READ_CHARS, _MOST_SENTENCES = 16_000, 60
+_READ_CHARS, _MOST_SENTENCES, _MOST_MOMENTS = 16_000, 60, 200
 # What makes a sentence say something else than that it is so. Chosen here.
 _ABOUT = re.compile(
     r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|over|more than|at least|at most|"
-    r"(?<!add )(?<!adds )(?<!added )(?<!adding )(?<!sum )(?<!sums )(?<!come )(?<!comes )up to|"
-    r"less than|fewer "
-    r"than|under|below|above|between|within|or so|some|\d to|than|every|ending in|ending with|ext\.?|"
-    r"extension|#|~|≈|≥|≤|>|<|[-–—])[ \t]*$",
+    r"(?<!add )(?<!adds )(?<!added )(?<!adding )(?<!sum )(?<!sums )(?<!come )(?<!comes )up to|less than|fewer "
+    r"than|under|below|above|between|within|or so|some|\d to|than|every|ending in|ending with|ext\.?|extension|#|~|≈|"
+    r"≥|≤|>|<|[-–—])[ \t]*(?:(?-i:[A-Z]{3}) |[$€£] ?)?$",
     re.IGNORECASE,
 )
 # Longer than any of these words, and as short as a search before each value of a long sentence has to be.
 _ABOUT_CHARS = 32
+_NAME = re.compile(r"\b[A-ZÀ-Þ][\w'-]{2,30}|\b[\w.-]{0,20}[A-Za-z][\w.-]{0,4}\d[\w.-]{0,20}\b|`([^`]{2,40})`")
 _UNREAL = re.compile(
-    r"\b(?:if|would|could|should|might|(?-i:may)|can|cannot|can['’]t|unless|once|before|when|whether|"
-    r"instead|rather|expected|"
+    r"\b(?:if|would|could|should|might|(?-i:may)|can|cannot|can['’]t|unless|once|before|when|whether|instead|rather|"
+    r"expected|"
     r"estimated|assum\w{1,6}|planned|hypothetical\w{0,2}|suppose|e\.g|for example|such as|target|goal|limit|let me|"
     r"please|would you|do you|shall)\b",
     re.IGNORECASE,
@@ -77,6 +78,21 @@ class Reading:
         return frozenset(value for value, *_ in typed(self.record.text[:_RECORD_CHARS]))
 
     @cached_property
+    def days(self) -> list[Day]:
+        """The days that the record has."""
+        return days(self.record.text[:_RECORD_CHARS])
+
+    @cached_property
+    def moments(self) -> list[Instant]:
+        """The days with a time that the record has."""
+        return moments_in(self.record.text[:_RECORD_CHARS])[:_MOST_MOMENTS]
+
+    @cached_property
+    def clocks(self) -> list[tuple[int, int]]:
+        """The times of the record, with a day and without."""
+        return [clock(match) for match in CLOCK.finditer(self.record.text[:_RECORD_CHARS])]
+
+    @cached_property
     def said_in_order(self) -> list[float]:
         """The numbers of the answer, as they stand."""
         return [number.value for number in numbers(self.answer)]
@@ -100,13 +116,43 @@ class Reading:
                     return line if len(line) < _LINE_CHARS else number.text
         return ""
 
+    def quote_like(self, value: float) -> str:
+        """The record's words for a number, or for one that is told rounded or in another magnitude as this."""
+        if quote := self.quote_of(value):
+            return quote
+        digits = len(f"{value:.12g}".replace(".", "").strip("0-")) or 1
+        for by in (1.0, 1e3, 1e-3, 1e6, 1e-6, 1e9, 100.0, 0.01):
+            for other in self._unlike:
+                if other and f"{other * by:.{digits}g}" == f"{value:.{digits}g}" and (quote := self.quote_of(other)):
+                    return quote
+        return ""
+
+    def span_of(self, one: str, other: str) -> str:
+        """The record's words from one quote to the other, where they stand near each other in one text; else the "
+        "one."""
+        for call in self.record.calls:
+            begin, end = sorted((call.text.find(one), call.text.find(other)))
+            last = one if call.text.find(one) == end else other
+            if begin >= 0 and end + len(last) - begin < _LINE_CHARS:
+                return call.text[begin : end + len(last)]
+        return one
+
+    def line_named(self, quote: str) -> str:
+        """The record's line that has the first name of a quote which is on record; empty if none is."""
+        names = (match[1] or match[0] for match in _NAME.finditer(quote))
+        return next((line for name in names if (line := self.line_of(name))), "")
+
+    def line_of(self, text: str) -> str:
+        """The record's line that has this text; empty if none has."""
+        for whole in (*(call.text for call in self.record.calls), self.record.text):
+            place = whole.find(text)
+            if place >= 0:
+                return _line_at(whole, place)
+        return ""
+
     def line_at(self, place: int) -> str:
         """The line of the record at a place of its text; what stands around it if the line is long."""
-        text = self.record.text
-        begin, end = text.rfind("\n", 0, place) + 1, text.find("\n", place)
-        return text[
-            max(begin, place - _AROUND_CHARS) : min(end if end >= 0 else len(text), place + _AROUND_CHARS)
-        ].strip()
+        return _line_at(self.record.text, place)
 
     def quote_of_all(self, values: Sequence[float]) -> str:
         """The record's lines from the first of these values that it has to the last; the line of one if they stand far
@@ -179,6 +225,11 @@ class Reading:
     def words(self) -> frozenset[str]:
         """What the answer can be aligned by."""
         return aligned(self.answer)
+
+
+def _line_at(text: str, place: int) -> str:
+    begin, end = text.rfind("\n", 0, place) + 1, text.find("\n", place)
+    return text[max(begin, place - _AROUND_CHARS) : min(end if end >= 0 else len(text), place + _AROUND_CHARS)].strip()
 
 
 def _scales(number: Figure) -> tuple[float, ...]:

@@ -19,9 +19,8 @@ _DECODER = json.JSONDecoder()
 _OPENS = re.compile(r"(?:^|[\s:=])(?P<at>[{\[](?=[\s\"{\[\d\]}tfn-]))", re.MULTILINE)
 _NAME_CHARS = 60
 _LINE = re.compile(
-    r"^[ \t*•-]{0,8}(?P<key>[A-Za-z][\w ./()%-]{0,40}?)[*\"'` ]{0,3}(?:[:=|]|\t)[ "
-    r"\t*\"'`]{0,4}(?P<value>[^\n|]{1,120}?)"
-    r"[\"'`*, |]{0,4}$",
+    r"^[ \t*•-]{0,8}(?P<key>[A-Za-z][\w ./()%-]{0,40}?)[*\"'` ]{0,3}(?:[:=|]|\t)[ \t*\"'`]{0,4}(?P<value>[^\n|"
+    r"]{1,120}?)[\"'`*, |]{0,4}$",
     re.MULTILINE,
 )
 _PAIR = re.compile(r"(?<![\w.])(?P<key>[A-Za-z_]\w{0,40})=(?P<value>\"[^\"\n]{0,80}\"|[^\s,;)\]\"]{1,80})")
@@ -242,6 +241,7 @@ def _walk(
     if isinstance(data, dict):
         item = Item(path, call, parent, listed=listed)
         items.append(item)
+        data = {**data, **_named_rows(data, path, call, item, items)}
         for key, value in data.items():
             if isinstance(value, dict | list):
                 item.plain += [one for one in value if isinstance(one, str) and len(one) <= _NAME_CHARS][:20]
@@ -257,6 +257,40 @@ def _walk(
             _walk(value, path, call, parent, items, listed=True)
 
 
+_HEADINGS, _ROWS = ("columns", "fields", "headers", "header", "names"), ("rows", "values", "data", "records")
+
+
+def _named_rows(
+    data: dict[str, Any], path: tuple[str, ...], call: PastCall, item: Item, items: list[Item]
+) -> dict[str, Any]:
+    """Lists of values below a list of their names become items; returned is what is left of the two members."""
+    for heading in _HEADINGS:
+        names = data.get(heading)
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            continue
+        for key in _ROWS:
+            rows = data.get(key)
+            if (
+                isinstance(rows, list)
+                and rows
+                and all(isinstance(row, list) and len(row) == len(names) for row in rows)
+            ):
+                for row in rows[:_MOST_ITEMS]:
+                    made = Item((*path, key), call, item, listed=True)
+                    text = json.dumps(row)
+                    quote = text if text in call.text else json.dumps(row, separators=(",", ":"))
+                    made.fields = [
+                        DataField(
+                            name, float(one) if isinstance(one, int) and not isinstance(one, bool) else one, made, quote
+                        )
+                        for name, one in zip(names, row, strict=True)
+                        if not isinstance(one, dict | list)
+                    ]
+                    items.append(made)
+                return {heading: [], key: []}
+    return {}
+
+
 def _spelled(text: str, key: str, value: Any) -> str:
     """How a member of a JSON object is written in its text."""
     for ascii_only in (False, True):
@@ -269,13 +303,25 @@ def _spelled(text: str, key: str, value: Any) -> str:
 
 def _lines(text: str, call: PastCall) -> Iterator[Item]:
     item = Item((), call, None)
-    for pattern in (_LINE, _PAIR):
-        for match in pattern.finditer(text):
-            if len(match["key"].split()) <= 5:
-                value = _scalar(match["value"].strip("\"' "))
-                item.fields.append(DataField(match["key"].strip(), value, item, match[0].strip(" \t*•-|,")))
+    for match in _LINE.finditer(text):
+        if len(match["key"].split()) <= 5:
+            item.fields.append(_line_field(match, item))
+    several = [[*_PAIR.finditer(line)] for line in text.splitlines()[:_MOST_ITEMS]]
+    several = [pairs for pairs in several if pairs]
+    # Lines of several pairs each are rows.
+    rows = len(several) > 1 and all(len(pairs) > 1 for pairs in several[:2])
+    for pairs in several:
+        row = Item(("lines",), call, None, listed=True) if rows and len(pairs) > 1 else item
+        row.fields += [_line_field(match, row) for match in pairs]
+        if row is not item:
+            yield row
     if item.fields:
         yield item
+
+
+def _line_field(match: re.Match[str], item: Item) -> DataField:
+    value = _scalar(match["value"].strip("\"' "))
+    return DataField(match["key"].strip(), value, item, match[0].strip(" \t*•-|,"))
 
 
 def _table(text: str, call: PastCall) -> Iterator[Item]:
@@ -294,7 +340,11 @@ def _table(text: str, call: PastCall) -> Iterator[Item]:
 
 def _rows(rows: list[tuple[str, list[str]]], call: PastCall) -> Iterator[Item]:
     header = rows[0][1]
-    if len(rows) < 2 or not all(cell and not cell.lstrip("$€£-+").startswith(tuple("0123456789")) for cell in header):
+    if (
+        len(rows) < 2
+        or any(cell.endswith(":") for cell in header)
+        or not all(cell and not cell.lstrip("$€£-+").startswith(tuple("0123456789")) for cell in header)
+    ):
         return
     for line, cells in rows[1:]:
         item = Item((), call, None, listed=True)

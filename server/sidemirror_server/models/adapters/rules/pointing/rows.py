@@ -6,7 +6,6 @@ The espresso machine told in the order that has the grinder; the rate of the acc
 import re
 from collections.abc import Iterator, Sequence
 
-from sidemirror_server.models.adapters.rules.pointing.actions import only_reads
 from sidemirror_server.models.adapters.rules.pointing.facts import (
     DIGITS,
     Cell,
@@ -24,7 +23,7 @@ from sidemirror_server.models.adapters.rules.pointing.texts import Spoken
 # What sets several rows beside each other.
 _COMPARES = re.compile(
     r"\b(?:than|instead|unlike|compared|versus|vs|against|other|others|rather|while|whereas|except|but|both|"
-    r"respectively|either|or)\b",
+    r"respectively|either|or|on the \d{1,2}(?:st|nd|rd|th)|from\b[^.;]{2,60}\bto)\b",
     re.IGNORECASE,
 )
 # A range speaks of several rows, and a quantity that is written in one word is no thing.
@@ -49,9 +48,9 @@ def rows(reading: Reading) -> Iterator[Point]:
 
 
 def _written(reading: Reading) -> Iterator[Value]:
-    """What the agent gave to calls that may have changed something."""
+    """What the agent gave to calls."""
     for call in reading.record.calls:
-        if not only_reads(call):
+        if call.arguments:
             yield from (value for value, *_ in typed(call.arguments[:_ARGUMENT_CHARS]))
 
 
@@ -68,7 +67,7 @@ def _odd_one(reading: Reading, sentence: Spoken, group: RowGroup, given: frozens
         if not meant or others or any(value in row.values for row in meant):
             continue
         cell = _replaced(group, meant, value)
-        if cell is not None and not _is_told(reading, cell):
+        if cell is not None and not _is_told(reading, cell, value[0]):
             return Point("wrong_fact", sentence.text[start:end], cell.quote, _REASON, _FIX)
     return None
 
@@ -92,5 +91,8 @@ def _replaced(group: RowGroup, meant: Sequence[FactRow], value: Value) -> Cell |
     return cells[0] if cells[0].values else None
 
 
-def _is_told(reading: Reading, cell: Cell) -> bool:
-    return any(value in reading.values or str(value[1]).casefold() in reading.folded for value in cell.values)
+def _is_told(reading: Reading, cell: Cell, kind: str) -> bool:
+    """Whether the answer has a value of the cell of that kind."""
+    values = [value for value in cell.values if value[0] == kind] or cell.values
+    whole = kind not in {"time", "number"}
+    return any(value in reading.values or (whole and str(value[1]).casefold() in reading.folded) for value in values)

@@ -26,26 +26,25 @@ _CHAIN = re.compile(
 )
 _TERM = re.compile(r"([+×x*−-]?) ?[$€£]?(\d[\d,]*(?:\.\d+)?)")
 _TOTAL = re.compile(
-    r"^[ \t*•|_#>-]{0,8}(?:grand |overall |sub|combined )?(?:total|sum)(?: (?:cost|price|amount|due|spend|"
-    r"spent|paid|expenses|of all))?\b",
+    r"^[ \t*•|_#>-]{0,8}(?:grand |overall |sub|combined )?(?:total|sum)(?: (?:cost|price|amount|due|spend|spent|paid|"
+    r"expenses|of all))?\b",
     re.IGNORECASE,
 )
 _OTHER_TOTAL = re.compile(r"\b(?:difference|additional|savings?|refund)\b", re.IGNORECASE)
 _SHARE = re.compile(
-    r"(?P<share>\d{1,3}(?:\.\d{1,4})?) ?(?:%|percent) of [$€£]?(?P<whole>\d[\d,]{0,14}(?:\.\d{1,4})?) "
-    r"(?:is|=|equals|comes to|"
-    r"gives) [$€£]?(?P<part>\d[\d,]{0,14}(?:\.\d{1,4})?)",
+    r"(?P<share>\d{1,3}(?:\.\d{1,4})?) ?(?:%|percent) of [$€£]?(?P<whole>\d[\d,]{0,14}(?:\.\d{1,4})?) (?:is|=|equals|"
+    r"comes to|gives) [$€£]?(?P<part>\d[\d,]{0,14}(?:\.\d{1,4})?)",
     re.IGNORECASE,
 )
 _OUT_OF = re.compile(
-    r"(?P<part>\d[\d,]{0,9}) (?:out )?of (?:the |all )?(?P<whole>\d[\d,]{0,9})(?: [a-z]{1,20}){0,3},? "
-    r"?\(?(?:which is |that is "
-    r"|i\.e\. |or |= ?|≈ ?)?(?:about |roughly |around )?(?P<share>\d{1,3}(?:\.\d{1,4})?) ?(?:%|percent)",
+    r"(?P<part>\d[\d,]{0,9}) (?:out )?of (?:the |all )?(?P<whole>\d[\d,]{0,9})(?: [a-z]{1,20}){0,3},? ?(?:\(|"
+    r"which is |that is "
+    r"|i\.e\. |or |= ?|≈ ?)(?:about |roughly |around )?(?P<share>\d{1,3}(?:\.\d{1,4})?) ?(?:%|percent)",
     re.IGNORECASE,
 )
 _EACH = re.compile(
-    r"(?P<many>\d{1,4})(?: [a-z]{1,15}){0,3} (?:at|for|@|×|x) [$€£]?(?P<each>\d[\d,]{0,9}(?:\.\d{1,4})?) "
-    r"(?:each|apiece|per "
+    r"(?P<many>\d{1,4})(?: [a-z]{1,15}){0,3} (?:at|for|@|×|x) [$€£]?(?P<each>\d[\d,]{0,9}(?:\.\d{1,4})?) (?:each|"
+    r"apiece|per "
     r"[a-z]{1,12}),? (?:is|=|for a total of|comes to|totals?|makes|costs?|that is|or) "
     r"?[$€£]?(?P<all>\d[\d,]{0,12}(?:\.\d{1,4})?)",
     re.IGNORECASE,
@@ -55,8 +54,8 @@ _RATE = re.compile(
     re.IGNORECASE,
 )
 _SUMS_UP = re.compile(
-    r"\b(?:(?P<left>leaves?|left|remain\w{0,4}|still to)|in all|altogether|in total|a total of|totals?|sum|"
-    r"combined|together|adds? up to)\b",
+    r"\b(?:(?P<left>leaves?|left|remain\w{0,4}|still to)|in all|altogether|in total|a total of|totals?|sum|combined|"
+    r"together|adds? up to)\b",
     re.IGNORECASE,
 )
 _NEXT_CHARS = 6
@@ -67,8 +66,7 @@ _CHANGE = re.compile(
     r"from [$€£]?(?P<one>\d[\d,]{0,14}(?:\.\d{1,4})?)(?: [a-z]{1,12})? to "
     r"[$€£]?(?P<two>\d[\d,]{0,14}(?:\.\d{1,4})?)(?: "
     r"[a-z]{1,12})?,? ?\(?(?:an? |by |which is an? |that is an? )?(?:[a-z]{1,12} (?:of |by "
-    r")?)?(?P<share>\d{1,4}(?:\.\d{1,4})?) ?"
-    r"(?:%|percent)",
+    r")?)?(?P<share>\d{1,4}(?:\.\d{1,4})?) ?(?:%|percent)",
     re.IGNORECASE,
 )
 
@@ -133,7 +131,11 @@ def _totals(reading: Reading) -> Iterator[Point]:
     """Finds wrong totals in the line after lines with one amount each."""
     amounts: list[Figure] = []
     for sentence in reading.sentences:
-        found = [one for one in numbers(sentence.text) if one.money]
+        every = list(numbers(sentence.text))
+        found = [one for one in every if one.money] or (
+            [one for one in every if one.places == 2] if len(every) < 4 else []
+        )
+        found = found[-1:] if len(found) > 1 and "=" in sentence.text else found
         if _TOTAL.search(sentence.text) and not _OTHER_TOTAL.search(sentence.text[:60]):
             total = next((one for one in found if one.start > _TOTAL.search(sentence.text).start()), None)  # type: ignore[union-attr]
             if total is not None and len(found) == 1 and len(amounts) >= 2 and not _reaches(amounts, total):
@@ -183,11 +185,11 @@ def _lists(reading: Reading) -> Iterator[Point]:
     before: list[Figure] = []
     for sentence in sentences(reading.answer):
         found = list(numbers(sentence.text))
-        match = _SUMS_UP.search(sentence.text)
+        match = _SUMS_UP.search(sentence.text) if "of which" not in reading.folded else None
         if match is not None:
             result = next((one for one in found if one.start >= match.start()), None)
             ahead = [one for one in found if one.start < match.start()]
-            if match["left"] is not None and result is None and ahead and match.start() - ahead[-1].end < _NEXT_CHARS:
+            if result is None and ahead and match.start() - ahead[-1].end < _NEXT_CHARS:
                 result, found = ahead[-1], ahead[:-1]
             parts = [*before, *(one for one in found if one.start < match.start())]
             if result is not None and _is_off(result, parts, match["left"] is not None) and not reading.can_be(result):

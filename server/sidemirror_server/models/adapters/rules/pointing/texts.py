@@ -185,3 +185,11 @@ def distance_at_most_one(one: str, other: str) -> bool:
     if len(rest) == len(others):
         return rest[1:] == others[1:] or (rest[:2] == others[1::-1] and rest[2:] == others[2:])
     return rest[1:] == others or rest == others[1:]
+
+
+def are_exchanged(one: str, other: str) -> bool:
+    """Whether two texts of one length differ in two letters that have changed places."""
+    if len(one) != len(other):
+        return False
+    differ = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
+    return len(differ) == 2 and differ[0] == differ[1][::-1]

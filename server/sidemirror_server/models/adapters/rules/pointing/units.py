@@ -32,10 +32,10 @@ kilos|453592 lb lbs pounds-weight|\
 1 mm millimeter millimetre millimeters millimetres|10 cm centimeter centimetre centimeters centimetres|1e3 m meter \
 metre meters metres|1e6 km kilometer kilometre kilometers kilometres|1609344 mi mile miles|304.8 ft foot feet|\
 25.4 in inch inches
-0 °c celsius|0 °f fahrenheit|0 kelvin
+0 °c celsius degc c|0 °f fahrenheit degf f|0 kelvin k°
 1 ml milliliter millilitre|1e3 l liter litre liters litres|3785 gallon gallons
 1 w watt watts|1e3 kw kilowatt kilowatts|1e6 mw megawatt megawatts
-1 kwh|1e3 mwh
+1 kwh|1e3 mwh|1e6 gwh|1e9 twh
 1 kbps|1e3 mbps|1e6 gbps
 1e3 thousand k|1e6 million mn|1e9 billion bn|1e12 trillion
 1 km/h kmh kph|1.609 mph
@@ -57,6 +57,9 @@ for _dimension, _line in enumerate(_UNITS_TEXT.strip().splitlines()):
         _OF_DIMENSION.setdefault(_dimension, []).append(_one)
         UNITS.update(dict.fromkeys(_spellings, _one))
 _KEY = re.compile(r"[\"']?([A-Za-z_]\w{0,40})[\"']?\s{0,2}[:=]\s{0,2}[\"']?$")
+_WITHIN_KEYS = frozenset(
+    ["ms", "sec", "seconds", "minutes", "hours", "mb", "gb", "kb", "bytes", "kg", "km", "eur", "usd", "gbp"]
+)
 _NUMERIC = re.compile(r"\d{1,12}(?:\.\d{1,6})?")
 _BESIDE = ("currency", "unit", "units", "currency_code", "uom", "weight_unit", "unit_of_measure")
 # What begins no word of these is told by its first letter: all words at each place took three times as long.
@@ -68,6 +71,10 @@ _PERIOD = re.compile(
 _PERIOD_ON_RECORD = re.compile(
     r"[^.;\d]{0,20}?(?:/|(?=[paeif])\b(?:per(?:iod)?|an?|every|each|interval|frequency))[ \t\"':=]{0,5}"
     r"(?P<period>second|minute|hour|night|day|week|month|quarter|year|daily|weekly|monthly|yearly|annual)",
+    re.IGNORECASE,
+)
+_PERIOD_IN_KEY = re.compile(
+    r"(?:_per_|_a_|per)(?P<period>second|minute|hour|night|day|week|month|quarter|year)s?[\"']?\s?[:=]\s?$",
     re.IGNORECASE,
 )
 _ADVERBS = {"daily": "day", "weekly": "week", "monthly": "month", "yearly": "year", "annual": "year"}
@@ -103,6 +110,9 @@ def units(reading: Reading) -> Iterator[Point]:
         if point is not None:
             told.add(place)
             yield point
+    yield from _currencies(reading)
+    yield from _compounds(reading)
+    yield from _minors(reading)
     yield from _periods(reading)
     yield from _magnitudes(reading)
 
@@ -123,6 +133,7 @@ def _recorded(reading: Reading) -> tuple[dict[float, dict[_Unit | None, str]], l
         beside = field.item.field(*_BESIDE) or (
             field.item.parent.field(*_BESIDE) if field.item.parent is not None else None
         )
+        beside = field.item.field(f"{field.key.casefold()}_unit", f"{field.key.casefold()}_currency") or beside
         digits = str(field.value).replace(",", "").removesuffix(".0")
         if beside is not None and _NUMERIC.fullmatch(digits) and str(beside.value).casefold() in UNITS:
             unit = UNITS[str(beside.value).casefold()]
@@ -136,8 +147,8 @@ def _recorded(reading: Reading) -> tuple[dict[float, dict[_Unit | None, str]], l
 
 
 def _other_unit(sentence: Spoken, number: Figure, recorded: dict[float, dict[_Unit | None, str]]) -> Point | None:
-    said = _unit(number)
-    if said is None:
+    said = _unit(number) or _code_before(sentence.text, number)
+    if said is None or _MORE_TIME.match(sentence.text, number.end):
         return None
     by_unit = recorded.get(_unscaled(number), {})
     known = {unit: quote for unit, quote in by_unit.items() if unit is not None and unit.dimension == said.dimension}
@@ -178,19 +189,103 @@ def _is(exact: float, said: float, places: int) -> bool:
     return abs(exact - said) <= 0.51 * 10.0**-places
 
 
+# Sizes as df and Kubernetes write them.
+_SIZE = re.compile(r"([KMGT])i?(?![\w/])")
+_ALL_IN = re.compile(
+    r"\b(?:(?:all )?(?:amounts|prices|figures|sums|values) (?:are |is )?(?:given |stated |quoted )?in |"
+    r"currency\"?\s?[:=]\s?\"?)(?P<code>[A-Z]{3}\b|[$€£])",
+    re.IGNORECASE,
+)
+
+
+def _currencies(reading: Reading) -> Iterator[Point]:
+    """Finds amounts that a text has in the currency of its heading, told in another one."""
+    for call in reading.record.worked:
+        heading = _ALL_IN.search(call.text)
+        unit = UNITS.get(heading["code"].casefold()) if heading else None
+        codes = {match["code"].casefold() for call in reading.record.worked for match in _ALL_IN.finditer(call.text)}
+        if heading is None or unit is None or unit.dimension != 2 or len(codes) > 1:
+            continue
+        listed = {
+            number.value
+            for text, figures in reading.record.figures
+            if text is call.text
+            for number in figures
+            if not number.money
+        }
+        for sentence in reading.sentences:
+            for number in numbers(sentence.text):
+                said = _unit(number) or _code_before(sentence.text, number)
+                if (
+                    said is not None
+                    and said.dimension == 2
+                    and said != unit
+                    and number.value in listed
+                    and number.value >= 10
+                ):
+                    yield Point("wrong_fact", _with_unit(sentence, number), heading[0], _REASON, _FIX)
+                    return
+
+
+_COMPOUND = re.compile(r" ?(?P<unit>[A-Za-zµμ]{1,6}/[A-Za-z]{1,4}[23²³]?)(?![\w/])")
+
+
+def _compounds(reading: Reading) -> Iterator[Point]:
+    """Finds numbers in a unit such as mg/dL that the record has in another one of that form."""
+    for sentence in reading.sentences:
+        for number in numbers(sentence.text):
+            match = _COMPOUND.match(sentence.text, number.end)
+            if match is None:
+                continue
+            said = _spelled(match["unit"])
+            same = [field for field in reading.record.fields if field.value == number.value]
+            beside = [
+                unit
+                for field in same
+                if (unit := field.item.field(f"{field.key.casefold()}_unit", *_BESIDE)) is not None
+            ]
+            units_of = {_spelled(str(unit.value)): unit.quote for unit in beside if "/" in str(unit.value)}
+            if len(units_of) == 1 and said not in units_of and len(beside) == len(same):
+                quote = sentence.text[number.start : match.end()]
+                yield Point("wrong_fact", quote, next(iter(units_of.values())), _REASON, _FIX)
+
+
+def _spelled(unit: str) -> str:
+    return unit.casefold().replace("µ", "u").replace("μ", "u")
+
+
+_MINOR = frozenset({"minor", "cent", "penc", "penny"})
+
+
+def _minors(reading: Reading) -> Iterator[Point]:
+    """Finds amounts of money that the record has in cents, told as if they were whole."""
+    minors = {
+        field.value: field.quote
+        for field in reading.record.fields
+        if isinstance(field.value, float) and _MINOR & frozenset(field.name) and abs(field.value) >= 100
+    }
+    for sentence in reading.sentences:
+        for number in numbers(sentence.text) if minors else ():
+            is_money = bool(number.money) or _is_currency(sentence.text, number)
+            if is_money and number.value in minors and number.unit not in {"cents", "cent", "pence", "minor"}:
+                quote = sentence.text[number.start : number.end]
+                yield Point("wrong_fact", quote, minors[number.value], _REASON, _FIX)
+
+
 def _periods(reading: Reading) -> Iterator[Point]:
     """Finds numbers `a month` that the record has `per week`."""
     for sentence in reading.sentences:
         for number in numbers(sentence.text):
             match = _PERIOD.match(sentence.text, number.end)
-            if match is None or number.value < 10:
+            if match is None or (number.value < 10 and not number.places):
                 continue
             found: dict[str, str] = {}
             for text, figures in reading.record.figures:
                 for other in figures:
                     if other.value == number.value:
                         beside = _PERIOD_ON_RECORD.match(text, other.end)
-                        period = beside["period"].casefold() if beside else ""
+                        named = _PERIOD_IN_KEY.search(text[max(0, other.start - 60) : other.start])
+                        period = beside["period"].casefold() if beside else named["period"].casefold() if named else ""
                         begin = text.rfind("\n", 0, other.start) + 1
                         quote = text[max(begin, other.start - 40) : beside.end() if beside else other.end].strip()
                         found.setdefault(_ADVERBS.get(period, period), quote)
@@ -243,6 +338,8 @@ def _with_unit(sentence: Spoken, number: Figure) -> str:
     end = sentence.text.find(number.unit, number.end) if number.unit else -1
     named = number.unit in UNITS or not number.money
     stop = end + len(number.unit) if 0 <= end - number.end <= 1 and named else number.end
+    if _code_before(sentence.text, number) is not None:
+        return sentence.text[number.start - 4 : stop].strip()
     begin = number.start - 2 if sentence.text[max(0, number.start - 2) : number.start] == "US" else number.start
     return sentence.text[begin:stop]
 
@@ -258,19 +355,39 @@ def _unit(number: Figure) -> _Unit | None:
     return UNITS.get(number.unit) or UNITS.get(number.money.casefold())
 
 
+# `6 hours 55 minutes` is one duration.
+_MORE_TIME = re.compile(
+    r" ?(?:h|hours?|min|minutes?),? (?:and )?\d{1,2} ?(?:m|min|minutes?|s|sec|seconds?)\b", re.IGNORECASE
+)
+
+
+def _code_before(text: str, number: Figure) -> _Unit | None:
+    """The currency whose code stands before a number."""
+    unit = UNITS.get(text[max(0, number.start - 4) : number.start].strip().casefold())
+    return unit if unit is not None and unit.dimension == 2 and not number.money else None
+
+
 def _unscaled(number: Figure) -> float:
     return float(re.sub(r"[^\d.]", "", number.text) or 0)
 
 
 def _recorded_unit(text: str, number: Figure) -> tuple[_Unit | None, str]:
     """The unit after the number, before it, or at the end of its key."""
+    size = _SIZE.match(text, number.end)
+    if size is not None:
+        return UNITS[f"{size[1].casefold()}b"], text[number.start : size.end()]
     if (unit := _unit(number)) is not None:
         return unit, text[number.start : min(len(text), number.end + 1 + len(number.unit))].strip()
     before = text[max(0, number.start - 60) : number.start]
     key = _KEY.search(before)
     if key is not None:
-        unit = UNITS.get(key[1].rpartition("_")[2].casefold()) or UNITS.get(
-            re.sub(r".*(?=[A-Z][a-z]*$)", "", key[1]).casefold()
+        parts = [part for part in key[1].casefold().split("_") if part in UNITS]
+        if len(parts) > 1:
+            return None, number.text
+        unit = (
+            UNITS.get(key[1].rpartition("_")[2].casefold())
+            or UNITS.get(parts[0] if parts and parts[0] in _WITHIN_KEYS else "")
+            or UNITS.get(re.sub(r".*(?=[A-Z][a-z]*$)", "", key[1]).casefold())
         )
         return unit, (key[0] + number.text).strip()
     code = UNITS.get(before[-4:].strip().casefold()) if before[-1:] == " " else None

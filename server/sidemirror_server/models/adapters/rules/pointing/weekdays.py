@@ -17,7 +17,7 @@ _WEEKDAY_CHARS = 20
 def weekdays(reading: Reading) -> Iterator[Point]:
     """Finds dates of the answer that are given a wrong weekday. The year is the answer's, or the one that the record
     has for the same date."""
-    recorded = days(reading.record.text)
+    recorded = reading.days
     for sentence in reading.sentences:
         for day in days(sentence.text):
             begin = max(0, day.start - _WEEKDAY_CHARS)

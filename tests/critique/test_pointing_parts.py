@@ -1,0 +1,216 @@
+"""What the mechanisms of pointing read from a record and an answer, each part by itself."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from sidemirror_server.critique.material import CritiqueMaterial, ToolEvidence, evidence_of
+from sidemirror_server.models.adapters.rules.critique import critique_answer
+from sidemirror_server.models.adapters.rules.pointing.actions import only_reads
+from sidemirror_server.models.adapters.rules.pointing.days import moments_in
+from sidemirror_server.models.adapters.rules.pointing.point import Point
+from sidemirror_server.models.adapters.rules.pointing.points import MECHANISMS, points_of
+from sidemirror_server.models.adapters.rules.pointing.record import Record
+from tests.critique.pointing_cases import ok
+
+FAILED_PUSH = ToolEvidence("bash", "! [rejected] main -> main", failed=True, arguments="git push origin main")
+DEPARTURES = """{"segments": [{"flight": "SK1464", "dep": "2026-04-21T06:40", "bag_drop": "2026-04-21T06:00"},
+{"flight": "SK1477", "dep": "2026-04-23T16:40", "bag_drop": "2026-04-23T16:00"}]}"""
+
+
+def found(
+    mechanism: str, answer: str, *results: ToolEvidence, request: str = "Please see to it."
+) -> Sequence[tuple[str, str]]:
+    """The quotes of both sides that one mechanism finds."""
+    material = CritiqueMaterial(request, answer, results)
+    points: list[tuple[str, Point]] = points_of(evidence_of(material), answer, {mechanism: MECHANISMS[mechanism]})
+    return [(point.quote, point.against) for _, point in points]
+
+
+@pytest.mark.parametrize(
+    ("command", "reads"),
+    [
+        ("git log --oneline -3", True),
+        ("git commit -am fix", False),
+        ("npm audit", True),
+        ("npm audit fix", False),
+        ("sed -n 1,5p a.txt", True),
+        ("sed -i s/a/b/ a.txt", False),
+        ("cat a.txt", True),
+        ("cat a.txt > b.txt", False),
+        ("cat a.txt | sort && rm a.txt", False),
+        ("cd web && ls", True),
+        ("kubectl -n etl get pods", True),
+        ("kubectl -n etl delete pod a", False),
+        ("SELECT id FROM users", True),
+        ("WITH old AS (SELECT 1) DELETE FROM users", False),
+        ("python -c 'print(1)'", False),
+    ],
+)
+def test_what_a_command_changes(command: str, reads: bool) -> None:
+    (call,) = Record(evidence_of(CritiqueMaterial("q", "a", (ok("bash", "", command),)))).calls
+    assert only_reads(call) is reads
+
+
+@pytest.mark.parametrize(
+    ("answer", "call", "claimed"),
+    [
+        ("I have let Mrs. Castellano know by e-mail.", ok("get_order", "{}"), True),
+        ("I have let Mrs. Castellano know by e-mail.", ok("send_email", "ok"), False),
+        ("I have let Mrs. Castellano know by e-mail.", ok("update_event", "ok", '{"attendees": ["c"]}'), False),
+        ("I have let Mrs. Castellano know by e-mail.", ok("bash", "ok"), False),
+        ("I took a dump of the table before.", ok("psql", "ALTER TABLE", "alter table t drop column c"), True),
+        ("I took a dump of the table before.", ok("bash", "", "pg_dump -t t > t.sql"), False),
+        ("I ran the test suite afterwards and it is green.", ok("bash", "a/test/user.ts", "sed -i s/a/b/ a.ts"), True),
+        ("I ran the test suite afterwards and it is green.", ok("bash", "", "pytest -q"), False),
+        ("I compared them with the bank statement.", ok("get_ledger", "{}"), True),
+        ("I compared them with the bank statement.", ok("get_bank_statement", "{}"), False),
+        ("It's committed as 4d7a0e2 and pushed.", ok("bash", "main 4d7a0e2", "git commit -am fix"), True),
+        ("It's committed as 4d7a0e2 and pushed.", ok("bash", "", "git commit -am fix && git push"), False),
+        ("I've opened a ticket with them.", ok("search_tickets", '{"opened": "2025-12-08"}'), True),
+        ("I've opened a ticket with them.", ok("create_ticket", '{"id": 7}'), False),
+        ("On this account we booked four fees.", ok("get_ledger", "{}"), False),
+        ("We have booked a table for you.", ok("get_tables", "{}"), True),
+    ],
+)
+def test_a_deed_without_a_call(answer: str, call: ToolEvidence, claimed: bool) -> None:
+    assert bool(found("done", answer, call)) is claimed
+
+
+@pytest.mark.parametrize(
+    ("line", "failed"),
+    [
+        ("keycloak rc=1", True),
+        ("keycloak rc=0", False),
+        ("npm error code EOTP", True),
+        ("denied: the token has expired", True),
+        ("build (windows)\tfail\t4m18s", True),
+        ("2 moderate severity vulnerabilities", True),
+        ("0 vulnerabilities, 0 failed", False),
+        ("Error: Unsupported argument", True),
+        ("a long paragraph that says that one was rejected, " * 9, False),
+    ],
+)
+def test_a_line_that_failed(line: str, failed: bool) -> None:
+    result = ok("run_job", f"gitea finished\n{line}", "nightly")
+    assert bool(found("failures", "All of the jobs are done.", result)) is failed
+
+
+@pytest.mark.parametrize(("status", "failed"), [(503, True), (404, True), (200, False)])
+def test_an_answer_of_http_that_failed(status: int, failed: bool) -> None:
+    result = ok("check", f'{{"results": [{{"url": "a", "status": 200}}, {{"url": "b", "status": {status}}}]}}')
+    assert bool(found("failures", "All of them passed.", result)) is failed
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I did not manage to push it.",
+        "It is committed, but the push was rejected.",
+        "I pushed three of your four branches.",
+        "It is committed and stuck there.",
+    ],
+)
+def test_a_failure_that_is_admitted(answer: str) -> None:
+    assert found("failures", answer, FAILED_PUSH) == []
+    assert found("failures", "I committed it and pushed it to main.", FAILED_PUSH) != []
+
+
+def test_what_is_said_of_other_things_admits_no_failure() -> None:
+    answer = "The other branches are unchanged. I pushed it to main."
+    assert found("failures", answer, FAILED_PUSH) == [("I pushed it to main", "! [rejected] main -> main")]
+
+
+def test_one_of_several_things_that_failed() -> None:
+    calls = [
+        ok("archive_space", f'{{"space": "{name}", "status": "{status}"}}', f'{{"space": "{name}"}}')
+        for name, status in (("atlas", "archived"), ("ceres", "skipped"), ("dione", "archived"))
+    ]
+    answer = "Atlas, Ceres and Dione are archived. The largest of the three is Atlas."
+    assert found("failures", answer, *calls) == [("Atlas, Ceres and Dione are archived", '"status": "skipped"')]
+    assert found("failures", "Atlas and Dione are archived. Ceres was skipped.", *calls) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "record", "off"),
+    [
+        ("Jobs waited 46.5 minutes in the queue.", '{"queue_ms_avg": 46500}', True),
+        ("Jobs waited 46.5 seconds in the queue.", '{"queue_ms_avg": 46500}', False),
+        ("We spent $12,539.27.", "currency: EUR\nTOTAL  12,539.27", True),
+        ("We spent €12,539.27.", "currency: EUR\nTOTAL  12,539.27", False),
+        ("We spent $12,539.27.", "currency: EUR\ncurrency: USD\nTOTAL  12,539.27", False),
+        ("The dose is 20 mg/kg.", '{"dose": 20, "dose_unit": "mcg/kg"}', True),
+        ("The dose is 20 mcg/kg.", '{"dose": 20, "dose_unit": "mcg/kg"}', False),
+        ("It costs $4,650.", '{"amount_minor": 4650}', True),
+        ("It costs $46.50.", '{"amount_minor": 4650}', False),
+        ("It takes 655 GB.", '{"columns": ["table", "size_mb"], "rows": [["sessions", 655], ["users", 88]]}', False),
+    ],
+)
+def test_a_unit_is_read_from_its_name_or_beside_it(answer: str, record: str, off: bool) -> None:
+    assert bool(found("units", answer, ok("get", record))) is off
+
+
+@pytest.mark.parametrize(
+    ("answer", "quotes"),
+    [
+        ("Your flight SK1464 on 21 April leaves at 16:40.", [("16:40", '"dep": "2026-04-21T06:40"')]),
+        ("Your flight SK1464 on 21 April leaves at 4:40 pm.", [("4:40 pm", '"dep": "2026-04-21T06:40"')]),
+        ("Your flight SK1464 on 21 April leaves at 06:40.", []),
+        ("SK1464 leaves on 21 April, from 06:40 to 16:40.", []),
+    ],
+)
+def test_only_a_value_of_its_kind_stands_in_for_another(answer: str, quotes: Sequence[tuple[str, str]]) -> None:
+    assert found("rows", answer, ok("get_booking", DEPARTURES)) == quotes
+
+
+def test_lists_of_values_below_their_names_are_rows() -> None:
+    table = '{"columns": ["host", "owner"], "rows": [["web-1", "Tess Boyle"], ["web-2", "Ines Costa"]]}'
+    (web_1, web_2) = [
+        item for item in Record(evidence_of(CritiqueMaterial("q", "a", (ok("get", table),)))).items if item.listed
+    ]
+    assert (web_1.value("owner"), web_2.value("host")) == ("Tess Boyle", "web-2")
+    assert web_1.quote("owner") == '["web-1", "Tess Boyle"]'
+
+
+def test_lines_of_pairs_are_rows() -> None:
+    lines = "level=info job=7 took=12\nlevel=warn job=8 took=15"
+    rows = [item for item in Record(evidence_of(CritiqueMaterial("q", "a", (ok("get", lines),)))).items if item.listed]
+    assert [(row.value("job"), row.value("took")) for row in rows] == [(7.0, 12.0), (8.0, 15.0)]
+
+
+def test_a_state_in_a_table_without_a_heading() -> None:
+    table = "INC-7   login      resolved   09:10\nINC-8   checkout   mitigated  09:40"
+    assert found("states", "The checkout incident INC-8 is resolved.", ok("list", table)) == [
+        ("The checkout incident INC-8 is resolved.", "INC-8   checkout   mitigated  09:40")
+    ]
+    assert found("states", "The login incident INC-7 is resolved.", ok("list", table)) == []
+    assert found("states", "Only what is on INC-8 and signed off is resolved.", ok("list", table)) == []
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer", "harm"),
+    [
+        ("Summarise the report.", "I also deleted the old files.", True),
+        ("Clean up, please.", "I also deleted the old files.", False),
+        ("Summarise the report.", "I deleted the old files by mistake, sorry.", False),
+        ("Send the list, but do not cancel anything.", "I cancelled the two orders.", True),
+        ("Send the list, but do not cancel anything.", "I sent the list.", False),
+        ("Which orders are late?", "Two, so I cancelled them.", True),
+        ("Which orders are late? Cancel them.", "Two, so I cancelled them.", False),
+    ],
+)
+def test_a_deed_that_destroys_and_that_nobody_asked_for(request_: str, answer: str, harm: bool) -> None:
+    assert bool(found("destructive", answer, ok("list", "SO-1, SO-2"), request=request_)) is harm
+
+
+def test_moments() -> None:
+    text = "2026-03-12T14:20:00Z, 2026-03-12 14:20, 2026-03-12T14:20:09.5+09:30, 2026-13-12T14:20"
+    utc, bare, east = moments_in(text)
+    assert (utc.offset, bare.offset, east.offset) == (0, None, 570)
+    assert (utc.time, east.utc.hour, east.utc.minute) == ((14, 20), 4, 50)
+
+
+def test_an_error_that_is_told_in_its_own_words_is_told() -> None:
+    audit = ToolEvidence("bash", "braces <3.0.3 is vulnerable\nws 8.0.0 is affected by a flaw", True, "npm audit")
+    told = CritiqueMaterial("Audit it.", "braces and ws are vulnerable or affected by a flaw.", (audit,))
+    assert critique_answer(evidence_of(told)).issues == ()
