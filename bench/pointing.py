@@ -12,7 +12,6 @@ pair's, on both sides. A quote that the pair leaves empty is not asked for on th
 """
 
 import argparse
-import hashlib
 import random
 import re
 import sys
@@ -291,12 +290,6 @@ def _show(score: Score) -> None:
             print(f"  {name}: {mechanism} {point.quote!r} | {point.against!r}")
 
 
-def half_of(pair: Pair) -> str:
-    """Which half of the pairs it is in, by the hash of its id: `read` while the last mechanisms were written, or set
-    `aside` and scored once, when they were."""
-    return "aside" if hashlib.sha256(pair.id.encode()).digest()[0] % 2 else "read"
-
-
 def _part(some: int, of: int) -> str:
     return f"{some / of:.1%}" if of else "-"
 
@@ -309,7 +302,6 @@ def main() -> None:
         "--part", choices=list(Part), default=Part.TUNING, help="which messages; the reserved ones once"
     )
     parser.add_argument("--pairs", type=Path, default=FOLDER, help="the folder of pairs")
-    parser.add_argument("--half", choices=("read", "aside"), help="one half of the pairs alone")
     parser.add_argument("--made", action="store_true", help="score made pairs too")
     parser.add_argument("--show", action="store_true", help="show alarms, and seen pairs that were missed")
     given = parser.parse_args()
@@ -326,8 +318,7 @@ def main() -> None:
         sys.stdout.write("skipped: no recorded data in ../shared/data\n")
     seen = not (given.unseen or given.blind)
     name = "Seen" if seen else "Unseen"
-    pairs = [pair for pair in all_pairs(given.pairs) if given.half in {None, half_of(pair)}]
-    made = scores(pair for pair in pairs if given.blind or pair.is_seen is seen)
+    made = scores(pair for pair in all_pairs(given.pairs) if given.blind or pair.is_seen is seen)
     _tell_scores(name, made, show=given.show and seen)
     _tell_goals(told, name, made, seen=seen)
 
