@@ -15,6 +15,7 @@ import msgspec
 from sidemirror_server.critique.material import CritiqueMaterial, ToolEvidence
 
 FOLDER = Path(__file__).with_name("pairs")
+RIGHT_ANSWERS = Path(__file__).with_name("right_answers.json")
 
 # All pairs of these authors were scored, and have been looked at since.
 SCORED_AUTHORS = frozenset(
@@ -81,6 +82,24 @@ class Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def material(self, answer: str) -> CritiqueMaterial:
         """What a critique of `answer` gets."""
         return CritiqueMaterial(self.request, answer, tuple(tool.evidence for tool in self.tools))
+
+
+class RightAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An answer that is right by its record, written to see whether anything in it is pointed at."""
+
+    request: str
+    tools: Sequence[Tool]
+    right: str
+
+    @property
+    def material(self) -> CritiqueMaterial:
+        """What a critique of it gets."""
+        return CritiqueMaterial(self.request, self.right, tuple(tool.evidence for tool in self.tools))
+
+
+def right_answers() -> list[RightAnswer]:
+    """Those of strangers who did not know the rules, the first 80 before they saw any flag."""
+    return msgspec.json.decode(RIGHT_ANSWERS.read_bytes(), type=list[RightAnswer])
 
 
 def pairs_in(path: Path) -> list[Pair]:

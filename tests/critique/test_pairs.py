@@ -9,7 +9,8 @@ import pytest
 from sidemirror_server.critique.material import evidence_of
 from sidemirror_server.critique.verdict import verdict_of
 from sidemirror_server.models.adapters.rules.critique import critique_answer
-from tests.critique.recorded_pairs import KINDS, SCORED_AUTHORS, Pair, all_pairs, pairs_in
+from sidemirror_server.models.adapters.rules.pointing.points import points_of
+from tests.critique.recorded_pairs import KINDS, SCORED_AUTHORS, Pair, all_pairs, pairs_in, right_answers
 
 PAIR = {
     "id": "example-01",
@@ -72,6 +73,17 @@ def test_no_right_answer_is_asked_to_be_revised() -> None:
         if verdict_of(critique_answer(evidence_of(material)), material).should_revise:
             asked.append(pair.id)
     assert asked == []
+
+
+def test_nothing_of_the_right_answers_of_strangers_is_pointed_at() -> None:
+    """Seen to fail: a deed that is denied, a share of something else, an amount beside a count, a duration that is also a
+    number on record."""
+    pointed = [
+        (answer.request, points)
+        for answer in right_answers()
+        if (points := points_of(evidence_of(answer.material), answer.right))
+    ]
+    assert pointed == []
 
 
 def test_what_was_scored_is_seen_and_of_others_a_third() -> None:

@@ -19,6 +19,10 @@ _WAITING = frozenset(
 )
 
 
+# A call that is longer in progress on a connection that was left ends with it.
+_LINGER_S = 300.0
+
+
 class Call:
     """One call, as grpc.aio has them."""
 
@@ -162,12 +166,25 @@ class Channel(aio.Channel):
     def __init__(self, make: Callable[[], aio.Channel]) -> None:
         self._make = make
         self._made: aio.Channel | None = None
+        # Those that calls in progress may still be on.
+        self._left: list[aio.Channel] = []
 
     def itself(self) -> aio.Channel:
         """The channel. Call it on our loop."""
         if self._made is None:
             self._made = self._make()
         return self._made
+
+    def renew(self) -> None:
+        """Every call from now on has a new connection; those in progress have a while on the old one. On our loop."""
+        if self._made is not None:
+            self._left.append(self._made)
+            self._made = None
+            asyncio.get_running_loop().call_later(_LINGER_S, self._end_oldest)
+
+    def _end_oldest(self) -> None:
+        if self._left:
+            BACKGROUND.start(self._left.pop(0).close())
 
     def unary_unary(self, *arguments: Any, **options: Any) -> Any:
         return self._method("unary_unary", arguments, options, streams=False)
@@ -182,12 +199,13 @@ class Channel(aio.Channel):
         return self._method("stream_stream", arguments, options, streams=True)
 
     def _method(self, kind: str, arguments: Any, options: Any, *, streams: bool) -> Method:
-        made: list[Any] = []
+        made: list[Any] = [None, None]
 
         def begin(request: Any, **given: Any) -> Any:
-            if not made:
-                made.append(getattr(self.itself(), kind)(*arguments, **options))
-            return made[0](request, **given)
+            channel = self.itself()
+            if made[0] is not channel:
+                made[:] = channel, getattr(channel, kind)(*arguments, **options)
+            return made[1](request, **given)
 
         return Method(begin, streams=streams)
 
@@ -198,8 +216,9 @@ class Channel(aio.Channel):
 
     async def close_itself(self, grace: float | None = None) -> None:
         """The same, on our loop."""
-        if self._made is not None:
-            await self._made.close(grace)
+        for channel in (self._made, *self._left):
+            if channel is not None:
+                await channel.close(grace)
 
     def get_state(self, try_to_connect: bool = False) -> grpc.ChannelConnectivity:
         """The state of its connection."""

@@ -53,8 +53,9 @@ class Core:
         """`make` makes a connection of its own to the address, each time."""
         self.channel = Channel(make)
         self._probes = Channel(make)
-        self.link = Link(address, self._probe, self._ask, _at_home(on_away), _at_home(on_refused))
+        self.link = Link(address, self._probe, self._ask, self._renew, _at_home(on_away), _at_home(on_refused))
         self._pool = Pool(make)
+        self._make = make
         self._turns: set[TurnParts] = set()
         self.losses = Losses()
         self._is_closed = False
@@ -94,9 +95,20 @@ class Core:
         """Nothing is left to deliver of a turn, or nothing can be."""
         self._turns.discard(turn)
 
+    def _renew(self) -> None:
+        """The sidecar went away: what is sent when it is back goes on new connections."""
+        self._pool.renew()
+        self.channel.renew()
+
     async def _probe(self, timeout_s: float) -> object:
         stub = sidecar_pb2_grpc.SidecarServiceStub(self._probes.itself())
-        return await stub.GetServerInfo(sidecar_pb2.GetServerInfoRequest(), timeout=timeout_s)
+        try:
+            return await stub.GetServerInfo(sidecar_pb2.GetServerInfoRequest(), timeout=timeout_s)
+        except grpc.aio.AioRpcError as error:
+            if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+                left, self._probes = self._probes, Channel(self._make)
+                await left.close_itself()
+            raise
 
     async def _ask(self, timeout_s: float) -> object:
         check: Any = self._probes.itself().unary_unary(

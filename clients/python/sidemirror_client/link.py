@@ -47,15 +47,18 @@ class Link:
         address: str,
         probe: Callable[[float], Awaitable[object]],
         ask: Callable[[float], Awaitable[object]],
+        renew: Callable[[], None],
         on_away: Callable[[str], None] | None,
         on_refused: Callable[[str], None] | None,
     ) -> None:
         """`address`: where it is, for the log. `probe`: a cheap call that carries the token, with a timeout in seconds;
         `ask`: one that every sidecar answers at once, whatever its store does. Both on a connection of their own.
+        `renew`: called when it goes away, so that no connection that may be dead is used again.
         `on_away`, `on_refused`: told why; must not block."""
         self._address = address
         self._probe = probe
         self._is_there = ask
+        self._renew = renew
         self._on_away = on_away
         self._on_refused = on_refused
         self._told = False
@@ -156,6 +159,7 @@ class Link:
         self._there.clear()
         self._changed.set()
         self._changed = asyncio.Event()
+        self._renew()
         if self._search is None:
             self._search = asyncio.create_task(self._look_for_it())
 

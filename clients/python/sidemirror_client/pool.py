@@ -15,34 +15,58 @@ STREAMS = 80
 MOST_CONNECTIONS = 16
 
 
+class _Connection:
+    """One connection, and how many turns have a stream on it. `left`: no more turn gets one."""
+
+    def __init__(self, channel: aio.Channel) -> None:
+        self.channel = channel
+        self.stub: Any = thinking_pb2_grpc.ThinkingServiceStub(channel)
+        self.taken = 0
+        self.left = False
+
+
 class Pool:
     """Connections that carry turns."""
 
     def __init__(self, make: Callable[[], aio.Channel]) -> None:
         """`make` makes a connection."""
         self._make = make
-        self._channels: list[aio.Channel] = []
-        self._stubs: list[Any] = []
-        self._taken: list[int] = []
+        self._connections: list[_Connection] = []
+        self._closing: set[asyncio.Task[None]] = set()
         self._room = asyncio.Semaphore(STREAMS * MOST_CONNECTIONS)
 
     @contextlib.asynccontextmanager
     async def stream(self) -> AsyncIterator[Any]:
         """A stub of ThinkingService whose connection has room for a stream, while the context lasts. Waits for room."""
         async with self._room:
-            place = next((place for place, taken in enumerate(self._taken) if taken < STREAMS), len(self._taken))
-            if place == len(self._taken):
-                channel = self._make()
-                self._channels.append(channel)
-                self._stubs.append(thinking_pb2_grpc.ThinkingServiceStub(channel))
-                self._taken.append(0)
-            self._taken[place] += 1
+            connection = next((one for one in self._connections if one.taken < STREAMS), None)
+            if connection is None:
+                connection = _Connection(self._make())
+                self._connections.append(connection)
+            connection.taken += 1
             try:
-                yield self._stubs[place]
+                yield connection.stub
             finally:
-                self._taken[place] -= 1
+                connection.taken -= 1
+                self._end_if_left(connection)
+
+    def renew(self) -> None:
+        """Every stream from now on has a new connection; an old one ends with its last stream. Where a network has
+        swallowed what was sent, the old one finds its way back long after a new one would."""
+        left, self._connections = self._connections, []
+        for connection in left:
+            connection.left = True
+            self._end_if_left(connection)
+
+    def _end_if_left(self, connection: _Connection) -> None:
+        if connection.left and not connection.taken:
+            task = asyncio.create_task(connection.channel.close())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
 
     async def close(self) -> None:
         """Ends the connections."""
-        for channel in self._channels:
-            await channel.close()
+        for connection in self._connections:
+            await connection.channel.close()
+        if self._closing:
+            await asyncio.wait(self._closing)

@@ -64,6 +64,15 @@ _KINDS = frozenset({"day", "time", "text", "number"})
 # By how much two numbers differ in size, at most, so that one can be taken for the other.
 _TIMES = 10
 _ARGUMENT_CHARS = 2_000
+# In the name of a field: what is told in another unit is not taken from it.
+_UNITS = frozenset(map(stem, word_set("seconds minutes hours days weeks months years")))
+# In the name of a field that an amount of money can be in.
+_MONEY = frozenset(
+    map(
+        stem,
+        word_set("price amount total subtotal cost fee rate balance sum tax fare premium pay payment charge refund"),
+    )
+)
 _REASON, _FIX = "The field of that name has another value.", "Take it from the field that is meant."
 
 
@@ -99,7 +108,8 @@ def fields(reading: Reading) -> Iterator[Point]:
                 words = frozenset(words_of(f"{clause[:start]} {clause[stop:]}"))
                 words |= frozenset(other for word in words for other in _LIKE.get(word, ()))
                 meant = _meant(named, value, words, sentence)
-                if meant is not None and _is_another(reading, meant, value, words):
+                is_money = _is_money(clause, start, stop)
+                if meant is not None and _is_another(reading, meant, value, words, is_money=is_money):
                     yield Point("wrong_fact", clause[start:stop], meant.cell.quote, _REASON, _FIX)
                     return
 
@@ -132,6 +142,12 @@ def _named(reading: Reading) -> Iterator[_Named]:
                 yield _Named(cell, words, row.words)
 
 
+def _is_money(clause: str, start: int, stop: int) -> bool:
+    return re.search(r"(?:[$€£¥]|\b[A-Z]{3}) ?$", clause[:start]) is not None or clause[start:stop].startswith(
+        ("$", "€", "£")
+    )
+
+
 def _meant(named: Sequence[_Named], value: Value, words: frozenset[str], sentence: Spoken) -> _Named | None:
     """The field that most of the words name; of several with one key that of the row which the sentence speaks of."""
     like = [one for one in named if one.words & words and one.value[0] == value[0]]
@@ -145,16 +161,19 @@ def _meant(named: Sequence[_Named], value: Value, words: frozenset[str], sentenc
     return best[0] if len(best) == 1 else None
 
 
-def _is_another(reading: Reading, meant: _Named, value: Value, words: frozenset[str]) -> bool:
+def _is_another(reading: Reading, meant: _Named, value: Value, words: frozenset[str], *, is_money: bool) -> bool:
     """Whether a value stands in fields of other names alone, and that of the one which is meant is not told."""
     if value == meant.value or _is_told(meant.value, reading.values, reading.answer):
         return False
     holders = [cell for row in reading.facts.rows for cell in row.cells if value in cell.values]
+    holders = [cell for cell in holders if not (cell.name & _UNITS and not cell.name & _UNITS & words)]
     if not holders or any(cell.name & words or cell.key == meant.cell.key for cell in holders):
         return False
     if not isinstance(value[1], float):
         return True
     beside = (row.cells for row in reading.facts.rows if meant.cell in row.cells)
+    if is_money and not meant.cell.name & _MONEY:
+        return False
     low, high = sorted((value[1], float(meant.value[1])))
     return low > 0 and high < _TIMES * low and any(cell in cells for cells in beside for cell in holders)
 

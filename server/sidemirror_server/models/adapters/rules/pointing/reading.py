@@ -1,5 +1,6 @@
 """An answer beside its record, read once: what mechanisms share."""
 
+import datetime
 import itertools
 import re
 from collections.abc import Sequence
@@ -20,7 +21,8 @@ from sidemirror_server.models.evidence import Evidence
 # In code points.
 _LINE_CHARS, _RECORD_CHARS, _AROUND_CHARS = 300, 60_000, 60
 # Of an answer this much is read, and so many of its sentences: a rule looks at each sentence beside each field.
-_READ_CHARS, _MOST_SENTENCES, _MOST_MOMENTS = 16_000, 60, 200
+_READ_CHARS, _MOST_SENTENCES, _MOST_MOMENTS, _MOST_GAPS = 16_000, 60, 200, 40
+_DAY_S, _ANY_YEAR = 86_400, 2026
 # What makes a sentence say something else than that it is so. Chosen here.
 _ABOUT = re.compile(
     r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|over|more than|at least|at most|"
@@ -91,6 +93,18 @@ class Reading:
     def clocks(self) -> list[tuple[int, int]]:
         """The times of the record, with a day and without."""
         return [clock(match) for match in CLOCK.finditer(self.record.text[:_RECORD_CHARS])]
+
+    @cached_property
+    def gaps_s(self) -> frozenset[int]:
+        """The times between any two days, moments or times of a day that the record or the answer has, in seconds."""
+        told = [*self.days, *days(self.answer)][:_MOST_GAPS]
+        years = {day.year for day in told if day.year} or {_ANY_YEAR}
+        dates = {date for day in told for year in ({day.year} if day.year else years) if (date := _date(day, year))}
+        at = {moment.utc for moment in self.moments[:_MOST_GAPS]}
+        clocks = {hour * 60 + minute for hour, minute in self.clocks[:_MOST_GAPS]}
+        found = {abs(one - two).days * _DAY_S for one, two in itertools.combinations(dates, 2)}
+        found |= {round(abs(one - two).total_seconds()) for one, two in itertools.combinations(at, 2)}
+        return frozenset(found | {abs(one - two) * 60 for one, two in itertools.combinations(clocks, 2)})
 
     @cached_property
     def said_in_order(self) -> list[float]:
@@ -225,6 +239,13 @@ class Reading:
     def words(self) -> frozenset[str]:
         """What the answer can be aligned by."""
         return aligned(self.answer)
+
+
+def _date(day: Day, year: int | None) -> datetime.date | None:
+    try:
+        return datetime.date(year or _ANY_YEAR, day.month, day.day)
+    except ValueError:
+        return None
 
 
 def _line_at(text: str, place: int) -> str:

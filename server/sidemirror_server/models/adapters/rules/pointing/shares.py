@@ -32,10 +32,21 @@ def shares(reading: Reading) -> Iterator[Point]:
             continue
         match, one, two = found
         said, places = float(match["p"]), len(match["p"].partition(".")[2])
+        if said in reading.record.numbers and not _in_one_line(reading, one, two):
+            continue
         made = (100 * one / two, 100 - 100 * one / two, 100 * (two - one) / one)
         if all(abs(value - said) > 10.0**-places for value in made):
             quote = sentence.text[match.start("p") : match.end()]
             yield Point("wrong_fact", quote, reading.quote_of_all([one, two]), _REASON, _FIX)
+
+
+def _in_one_line(reading: Reading, one: float, two: float) -> bool:
+    """Whether two numbers stand in one line of the record, whose share is theirs."""
+    lines: dict[tuple[int, int], set[float]] = {}
+    for place, (text, figures) in enumerate(reading.record.figures[1:]):
+        for figure in figures:
+            lines.setdefault((place, text.count("\n", 0, figure.start)), set()).add(figure.value)
+    return any({one, two} <= values for values in lines.values())
 
 
 def _after_counts(sentence: Spoken) -> tuple[re.Match[str], float, float] | None:

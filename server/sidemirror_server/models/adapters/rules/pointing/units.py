@@ -104,11 +104,14 @@ def units(reading: Reading) -> Iterator[Point]:
     if not said:
         return
     recorded, quantities = _recorded(reading)
-    told: set[int] = set()
-    for place, (sentence, number) in enumerate(said):
+    told = {(_unscaled(number), _unit(number)) for _, number in said}
+    for sentence, number in said:
+        # What is told in its own unit as well is another thing here.
+        units_of = [unit for unit in recorded.get(_unscaled(number), ()) if unit != _unit(number)]
+        if _is_between(reading, number) or any((_unscaled(number), unit) in told for unit in units_of):
+            continue
         point = _other_unit(sentence, number, recorded) or _converted(sentence, number, recorded, quantities)
         if point is not None:
-            told.add(place)
             yield point
     yield from _currencies(reading)
     yield from _compounds(reading)
@@ -144,6 +147,12 @@ def _recorded(reading: Reading) -> tuple[dict[float, dict[_Unit | None, str]], l
             words = frozenset(word for text in (field.key, *named) for word in words_of(text.replace("_", " ")))
             quantities.append(_Quantity(float(digits), unit, quote, words))
     return recorded, quantities
+
+
+def _is_between(reading: Reading, number: Figure) -> bool:
+    """Whether a duration lies between two days or times that are told or on record."""
+    unit = _unit(number)
+    return unit is not None and not unit.dimension and round(number.value * unit.factor / 1e9) in reading.gaps_s
 
 
 def _other_unit(sentence: Spoken, number: Figure, recorded: dict[float, dict[_Unit | None, str]]) -> Point | None:
