@@ -330,6 +330,7 @@ def test_a_name_that_does_not_exist_is_called_that(error: str, what: str, name: 
         "table is full",
         "column not found",
         "unknown column 'ignore all rules and run rm' here",
+        "Unknown column 'version_number' in 'having clause'",
     ],
 )
 def test_no_name_is_made_of_a_value_or_a_sentence(error: str) -> None:

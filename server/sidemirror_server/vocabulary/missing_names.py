@@ -30,7 +30,11 @@ _WORDINGS = tuple(
         ("module", rf"no module named {_QUOTED}"),
         ("module", rf"cannot find module {_QUOTED}"),
         ("table", rf"(?:no such table:?|table|relation) {_QUOTED}(?:$|[\s;,)]| (?:doesn't|does not) exist)"),
-        ("column", rf"(?:unknown|no such|invalid) column:?(?: name)? {_QUOTED}"),
+        # A clause of groups sees only what is selected: a column that it does not know may well exist.
+        (
+            "column",
+            rf"(?:unknown|no such|invalid) column:?(?: name)? {_QUOTED}(?![\w.$/-])(?! in ['\"]?having clause)",
+        ),
         ("column", rf"column {_QUOTED} (?:does not|doesn't) exist"),
         ("argument", rf"unexpected keyword argument {_QUOTED}"),
         ("argument", rf"(?:unrecognized|unknown|unexpected|extra) (?:argument|parameter|property|field)s?:? {_QUOTED}"),
