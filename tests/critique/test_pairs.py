@@ -76,8 +76,7 @@ def test_no_right_answer_is_asked_to_be_revised() -> None:
 
 
 def test_nothing_of_the_right_answers_of_strangers_is_pointed_at() -> None:
-    """Seen to fail: a deed that is denied, a share of something else, an amount beside a count, a duration that is also a
-    number on record."""
+    """Seen to fail: a deed that is denied, a state that was changed after it was read, a polite order, a sum."""
     pointed = [
         (answer.request, points)
         for answer in right_answers()

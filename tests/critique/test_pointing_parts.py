@@ -1,5 +1,6 @@
 """What the mechanisms of pointing read from a record and an answer, each part by itself."""
 
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -214,3 +215,57 @@ def test_an_error_that_is_told_in_its_own_words_is_told() -> None:
     audit = ToolEvidence("bash", "braces <3.0.3 is vulnerable\nws 8.0.0 is affected by a flaw", True, "npm audit")
     told = CritiqueMaterial("Audit it.", "braces and ws are vulnerable or affected by a flaw.", (audit,))
     assert critique_answer(evidence_of(told)).issues == ()
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer", "record"),
+    [
+        (
+            "When, in Tokyo time?",
+            "At 23:59 in Tokyo.",
+            '{"until": "9999-12-31T23:59:59Z", "from": "0001-01-01T00:00:00Z"}',
+        ),
+        ("When, in UTC+30?", "At 10:00 UTC+99.", '{"at": "2026-03-12T14:20:00Z"}'),
+        (
+            "How much?",
+            "The room costs $100 per night, so you pay $250 in all.",
+            '{"from": "2026-02-30", "to": "2026-03-02"}',
+        ),
+        ("How many?", "There are 5.", '{"a": 1' + "0" * 400 + ', "columns": ["b"], "rows": [[1' + "0" * 400 + "]]}"),
+        ("What?", "There is one.", "[" * 20_000),
+        ("What?", "There is one.", '{"a":' * 5_000),
+        ("Is it there?", "It was delıvered, notıfied and there are fıve.", '{"status": "pending", "count": 6}'),
+        ("Is it there?", "", ""),
+        ("", "It is 5 % of 0 of 0.", '{"a": null, "b": [], "c": {}, "d": 0}'),
+        ("What?", "\ud83d \x00 it is -1e999", "\ud83d"),
+    ],
+)
+def test_whatever_is_on_record_nothing_raises(request_: str, answer: str, record: str) -> None:
+    """Seen to fail: a critique without an answer."""
+    results = (ok("get", record), ToolEvidence("run", record, failed=True, arguments=record))
+    critique_answer(evidence_of(CritiqueMaterial(request_, answer, results)))
+
+
+NUMBERS = " ".join(str(number) for number in range(10_007, 90_000, 16))
+
+
+@pytest.mark.parametrize(
+    ("answer", "record"),
+    [
+        (", ".join(str(number) for number in range(10_000, 99_999, 450)), NUMBERS),
+        ("12:00 1 May, " * 1_200, '{"at": "2026-03-12T14:20:00Z"}'),
+        ("On " + ", ".join(f"{day % 28 + 1} June" for day in range(1_800)), "3 May 2026\n" * 2_500),
+        (
+            " ".join(f"The run number {run} is done and all of it passed." for run in range(80)),
+            '[{"status": "failed"}, ' * 900,
+        ),
+        ("It is 12345.", "{" + ", ".join(f'"k{key}": "value {key}"' for key in range(1_000)) + ', "rows": [{"a": 1}]}'),
+        ("The bad commit is " + ", the bad commit is ".join(f"d17f{commit:04}" for commit in range(500)), NUMBERS),
+    ],
+)
+def test_much_to_compare_takes_no_time_to_speak_of(answer: str, record: str) -> None:
+    """Seen to fail: 15 seconds for numbers, more than 6 for each of the others."""
+    evidence = evidence_of(CritiqueMaterial("What?", answer, tuple(ok(f"get_{call}", record) for call in range(3))))
+    begun_s = time.process_time()
+    points_of(evidence, answer)
+    assert time.process_time() - begun_s < 3

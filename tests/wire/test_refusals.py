@@ -66,7 +66,7 @@ def test_a_flood_of_guesses_leaves_few_lines_and_their_number(tmp_path: Path, ca
     (more,) = lines(caplog, "more_calls_refused")
     assert more["count"] == 70
     assert (more["peers"], more["tokens"]) == ({"unix:": 70}, {})
-    assert more["seconds"] > 0
+    assert 0 <= more["seconds"] < 60  # a fast machine takes no tenth of one
 
 
 def test_their_number_is_told_while_they_go_on(

@@ -43,7 +43,7 @@ _SENTENCE = re.compile(r"[^.!?\n]*")
 _QUESTION = re.compile(r"[^.?!\n]+\??")
 # The end of a text that is cut off: a comma, a dash, or a word that cannot end a sentence. Chosen here.
 _CUT = re.compile(
-    r"(?:[,;:(\-–—]|\b(?:a|an|and|as|at|because|but|by|for|from|in|is|of|on|or|so|that|the|to|with))$", re.I
+    r"(?:[,;:(\-–—]|(?<=\s)(?:a|an|and|as|at|because|but|by|for|from|in|is|of|on|or|so|that|the|to|with))$", re.I
 )
 
 

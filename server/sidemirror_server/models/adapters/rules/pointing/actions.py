@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
-from sidemirror_server.models.adapters.rules.pointing.record import PastCall, jsons_in
+from sidemirror_server.models.adapters.rules.pointing.record import PastCall, Record, jsons_in
 from sidemirror_server.models.adapters.rules.pointing.texts import name_words, sentences, stem, word_set, words_of
 
 # Past participles, and the words of calls that do it, one action a line. Chosen here, by hand.
@@ -114,40 +114,12 @@ _READS = word_set(
     "get find search list read fetch query lookup check view show describe look status count calculate "
     "think retrieve cat grep "
     "ls select inspect browse open_url web stat head tail analyze summarize draft quote preview simulate estimate "
-    "validate verify compare track extract explain"
+    "compare track extract explain"
 )
 # A call by these may do anything: what it does is in its arguments.
 _GENERIC = word_set(
     "bash shell run exec execute command python sql terminal code http request curl api tool call process script cmd "
     "action perform handle do submit"
-)
-# A name without any of these, and without those of calls that may do anything, says what is looked up.
-_CHANGES = word_set(
-    "send create update cancel delete remove add set change modify edit write put post patch make submit open close "
-    "file "
-    "book reserve schedule reschedule order purchase buy pay charge refund return exchange transfer move rename copy "
-    "upload attach publish deploy release merge push commit apply install upgrade start stop restart reload reboot "
-    "kill "
-    "scale enable disable activate deactivate lock unlock block unblock freeze suspend approve reject assign escalate "
-    "notify message email mail sms slack reply forward comment invite share label tag mark flag archive restore import "
-    "export load insert save store register subscribe unsubscribe issue grant revoke reset rotate generate convert "
-    "sync "
-    "append place dispatch enqueue queue add_to pin unpin star follow unfollow sell offer bid vote react watch "
-    "run_job activate "
-    "pause resume skip mute cancel_order dismiss hide show_to redirect extend renew reopen rewrite translate "
-    "compress zip "
-    "unzip extract ocr crop resize convert play stop_playing record call dial ring text ping page alert remind "
-    "snooze wake "
-    "mark_read move_to arm disarm open_door turn switch dim heat cool water feed dispense print_label pack ship pick "
-    "receive putaway allocate reallocate unassign hire fire offboard onboard enroll enrol admit discharge refer "
-    "prescribe build compile test lint bump "
-    "migrate backup dump clear purge drop trigger retry rerun cancel resolve acknowledge ack rollback rebook checkin "
-    "confirm complete finish record log calendar jira github gitlab gmail teams whatsapp webhook bulk upsert replace "
-    "fill "
-    "click type press navigate goto drive print fax sign wire deposit withdraw hold void adjust credit rebuild "
-    "format fix "
-    "train fit download fetch_list mount attach detach provision terminate launch stage rebase tag checkout switch "
-    "clone"
 )
 _FAILED = re.compile(
     r"^\W{0,3}(?:error|failed|failure|exception|traceback|permission denied|access denied|forbidden|unauthorized|"
@@ -182,6 +154,8 @@ def _claims_in(text: str) -> Iterator[ClaimedDeed]:
     passive = False
     for match in _SAYS_DONE.finditer(text):
         verb, own = match["verb"].casefold(), match["passive"] is None
+        if verb not in _ACTIONS:  # a letter that is alike when its case is ignored
+            continue
         if _UNSURE.search(text[_clause_begin(text, match.start()) : match.start("verb")]):
             continue
         goes_on = passive and "and " in text[match.start() : match.start("verb")].casefold()
@@ -230,9 +204,11 @@ _CHECKS_IN = re.compile(r"check[_ -]?(?:in|out)(?![a-z])", re.IGNORECASE)
 
 
 def only_reads(call: PastCall) -> bool:
-    """Whether a call, by its name, changes nothing."""
+    """Whether a call, by its name or its command, changes nothing. One of which neither is known may."""
     names = name_words(call.name)
     if _CHECKS_IN.search(call.name):
+        return False
+    if (names[:1] and names[0] in _WRITING) or "submit" in names[1:]:
         return False
     if call.name.casefold().endswith("logs"):
         return True
@@ -240,21 +216,20 @@ def only_reads(call: PastCall) -> bool:
         return True
     if not names:
         return False
-    if names[-1] in _LOOKED_UP and names[0] not in _SETS:
+    if names[-1] in _LOOKED_UP:
         return True
     if names[0] in _READ_STEMS or (names[-1] in _READ_STEMS and not set(names) & _GENERIC_STEMS):
         return True
-    if call.command:
-        return _reads_only(call.command)
-    return not set(names) & (_GENERIC_STEMS | _WRITE_STEMS)
+    return call.command != "" and _reads_only(call.command)
 
 
 # Programs and statements that only read, with their first argument where others of them write.
 _READING = re.compile(
     r"^\s*(?:sudo )?(?:select|show|describe|desc|explain|with|ls|cat|grep|rg|head|tail|less|df|du|ps|wc|find|stat|"
     r"file|which|"
-    r"date|env|echo|uname|uptime|free|top|jq|sort|uniq|awk|cut|tr|diff|sed -n|"
-    r"git (?:log|status|diff|show|blame|rev-parse|rev-list|ls-files|branch --|tag --|shortlog|describe)|"
+    r"date|env$|echo|uname|uptime|free|top|jq|sort|uniq|awk|cut|tr|diff|sed -n|"
+    r"git (?:log|status|diff|show|blame|rev-parse|rev-list|ls-files|branch --(?:list|show\S*|all)|tag --list|"
+    r"shortlog|describe)|"
     r"kubectl (?:[-\w=. ]{0,60} )?(?:get|describe|logs|top)|docker (?:ps|logs|inspect|images|stats)|"
     r"(?:npm|pnpm|yarn) (?:ls|list|view|outdated|audit(?! fix))|pip (?:list|show|freeze)|helm (?:list|history|status|"
     r"get)|"
@@ -268,13 +243,22 @@ _PARTS = re.compile(r"&&|\|\||[;|\n]")
 def _reads_only(command: str) -> bool:
     """Whether a command or statement changes nothing, as far as its programs tell."""
     if re.search(
-        r">\s?[\w/.~]|\b(?:insert|update|delete|alter|drop|create|truncate) (?:into|table|from|\w+ set)\b|sed -i",
+        r">\s?[\w/.~]|\b(?:insert|update|delete|alter|drop|create|truncate) (?:into|table|from|\w+ set)\b|sed -i|"
+        r"-delete\b|-exec\b",
         command,
         re.I,
     ):
         return False
     parts = [part.strip() for part in _PARTS.split(command) if part.strip() and not part.strip().startswith("cd ")]
     return bool(parts) and all(_READING.match(part) for part in parts)
+
+
+def changed_after(record: Record, call: PastCall) -> bool:
+    """Whether a later call that worked may have changed what this one has read."""
+    if not only_reads(call):
+        return False
+    later = record.calls[record.calls.index(call) + 1 :]
+    return any(not has_failed(other) and not only_reads(other) for other in later)
 
 
 def could_do(call: PastCall, claim: ClaimedDeed) -> bool:
@@ -296,7 +280,6 @@ def may_do_anything(call: PastCall) -> bool:
     return bool(call.name_words & _GENERIC_STEMS) or not call.name or call.command != ""
 
 
-_WRITE_STEMS = frozenset(map(stem, _CHANGES))
 _LOOKED_UP = frozenset(
     map(
         stem,
@@ -307,8 +290,14 @@ _LOOKED_UP = frozenset(
         ),
     )
 )
-_SETS = frozenset(
-    map(stem, word_set("set update change create add delete remove send modify edit put post patch submit"))
+_WRITING = frozenset(
+    map(
+        stem,
+        word_set(
+            "set update change create add delete remove send modify edit put post patch submit clear purge drop cancel "
+            "archive rotate flush reset truncate wipe empty"
+        ),
+    )
 )
 _READ_STEMS, _GENERIC_STEMS = frozenset(map(stem, _READS)), frozenset(map(stem, _GENERIC))
 _UNSURE = re.compile(

@@ -31,10 +31,14 @@ _AGAINST = re.compile(
 _THAN = re.compile(
     r"\bwhich is (?P<says>[a-z]{3,10}) than (?:the |its |our )?(?:[a-z]{1,12} ){0,3}(?:of |is )?$", re.IGNORECASE
 )
+# A comparative of the number, and none of the thing that has it.
+_OF_NUMBER = re.compile(r"\b(?:is|are|was|were)(?: (?:a bit|a little|much|far|even|slightly|the))? $", re.IGNORECASE)
+_THAN_AFTER = re.compile(r"[^.;:,]{0,30}? than\b", re.IGNORECASE)
 _NEXT_CLAUSE = re.compile(r" (?:and|but|while|so) |;")
 # How far a comparative stands from the numbers that it is about, and what is in the way. In code points.
 _BETWEEN_CHARS, _BEFORE_CHARS, _OTHER_CHARS = 80, 120, 12
 _UNREAL = re.compile(r"\b(?:if|would|could|should|might|unless|whether|expected|estimated)\b", re.IGNORECASE)
+_MOST_QUOTED = 4
 _REASON, _FIX = "The numbers beside it say the opposite.", "Turn the comparison round, or check the numbers."
 
 
@@ -96,6 +100,7 @@ def _before(text: str, one: _Compared, amounts: Sequence[_Compared]) -> re.Match
     """The only comparative before a number, if no other number is in the way."""
     said = _SAYS.finditer(text[: one.start])
     like = [found for found in said if not _NEXT_CLAUSE.search(text[found.end() : one.start])]
+    like = [found for found in like if _OF_NUMBER.search(text[: found.start()]) or _THAN_AFTER.match(text, found.end())]
     if len(like) != 1 or one.start - like[0].end() > _BEFORE_CHARS:
         return None
     is_other = any(like[0].start() - _OTHER_CHARS < found.end < one.start for found in amounts)
@@ -155,11 +160,14 @@ _CHANGED = re.compile(
     re.IGNORECASE,
 )
 _BY_HOW_MUCH = re.compile(
-    r"(?:,|\(|\b(?:which is|that is|or|by|i\.e\.|a (?:gain|rise|drop|fall|increase|decrease|reduction) of))"
+    r"(?:\(|\b(?:which is|that is|or|by|i\.e\.|a (?:gain|rise|drop|fall|increase|decrease|reduction) of))"
     r"[^,(]{0,30}$",
     re.IGNORECASE,
 )
-_A_YEAR = re.compile(r" ?(?:\w{1,12} )?(?:per|a|each|every) \w|,? (?:yearly|annual)", re.IGNORECASE)
+_A_YEAR = re.compile(
+    r" ?(?:\w{1,12} )?(?:per|a|each|every) \w|,? (?:yearly|annual|off|vat|tax|discount|of|faster|quicker|slower)\b",
+    re.IGNORECASE,
+)
 _ABOUT = re.compile(r"\b(?:about|around|roughly|nearly|almost|over|more than|some|approximately)[ (]*$", re.IGNORECASE)
 
 
@@ -181,7 +189,7 @@ def _changed(text: str, _amounts: Sequence[_Compared]) -> str:
 def _recorded(reading: Reading, sentence: Spoken, amounts: Sequence[_Compared]) -> str:
     """The record's words for the amounts, the last one first; for two that stand near each other, those of both."""
     quotes = []
-    for one in reversed(amounts):
+    for one in reversed(amounts[-_MOST_QUOTED:]):
         plain = sentence.text[one.start : one.end]
         if quote := reading.quote_like(one.value[0]) if len(one.value) == 1 else reading.line_of(plain):
             quotes.append(quote)

@@ -40,11 +40,22 @@ def days(text: str) -> list[Day]:
         day = int(match["d"] or match["d1"] or match["d2"])
         year = match["y"] or match["y1"] or match["y2"]
         number = int(month) if month.isdigit() else 1 + [name[:3] for name in _MONTHS].index(month[:3].casefold())
-        if 1 <= number <= 12 and 1 <= day <= 31:
+        if _is_a_day(int(year) if year else _LEAP_YEAR, number, day):
             found.append(Day(number, day, int(year) if year else None, match[0], match.start(), match.end()))
     return found
 
 
+def _is_a_day(year: int, month: int, day: int) -> bool:
+    try:
+        datetime.date(year, month, day)
+    except ValueError:
+        return False
+    return True
+
+
+_LEAP_YEAR = 2000
+# Outside of these a moment stands for none: the first and the last one that a computer knows.
+_FIRST_YEAR, _LAST_YEAR = 1900, 2200
 _MOMENT = re.compile(
     r"\b(?P<y>\d{4})-(?P<m>\d{2})-(?P<d>\d{2})[T ](?P<hour>\d{2}):(?P<minute>\d{2})"
     r"(?::(?P<second>\d{2})(?:[.,]\d{1,9})?)?(?P<zone>Z|[ ]?UTC|[ ]?GMT|[+-]\d{2}:?\d{2}|[+-]\d{2}\b)?"
@@ -79,7 +90,8 @@ def moments_in(text: str) -> list[Instant]:
             at = datetime.datetime(year, month, day, hour, minute, second, tzinfo=datetime.UTC)
         except ValueError:
             continue
-        found.append(Instant(at, _minutes(match["zone"]), match[0]))
+        if _FIRST_YEAR <= year <= _LAST_YEAR:
+            found.append(Instant(at, _minutes(match["zone"]), match[0]))
     return found
 
 

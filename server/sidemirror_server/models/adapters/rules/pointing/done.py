@@ -23,6 +23,8 @@ _OWN_CALL = word_set(
     "opened filed escalated restarted reloaded locked printed published posted rebased installed scheduled invited"
 ) | {"gone out", "went out"}
 _NOT = re.compile(r"\b(?:not|never|no|should|would|will|if|once|when|need|please|after|before)\b|n['’]t\b|\?", re.I)
+# In the answer itself.
+_HERE = re.compile(r"\b(?:below|above|here)\b", re.IGNORECASE)
 _PART = re.compile(r"[,;:?!]|\band\b")
 # Of a result and of arguments so much is searched. In code points.
 _RESULT_CHARS, _ARGUMENT_CHARS = 20_000, 2_000
@@ -42,7 +44,7 @@ def done(reading: Reading) -> Iterator[Point]:
             continue
         able = any(could_do(call, claim) for call in calls)
         doubted = reads or (claim.verb in _OWN_CALL and not able)
-        if doubted and not _is_recorded(reading, claim):
+        if doubted and not _HERE.search(claim.quote) and not _is_recorded(reading, claim):
             yield Point("wrong_fact", claim.quote, _asked(reading, claim), _REASON, _FIX)
             return
     yield from _consulted(reading)
@@ -92,16 +94,15 @@ _DIRECT = re.compile(" " + _OBJECT % "1,3", re.IGNORECASE)
 _PLAIN_THINGS = frozenset(
     map(stem, word_set("other same file files data record records result results system which only them"))
 )
+# What an agent has been told beside the record.
+_UNSEEN = word_set("policy polici terms guidel rules conditions")
 _STARTS, _LEAST_WORDS = 6, 2
 
 
 def _consulted(reading: Reading) -> Iterator[Point]:
     """Finds `I compared it with the bank statement`, where no call has anything of one."""
-    known = frozenset(
-        word[:_STARTS]
-        for call in reading.record.calls
-        for word in (*call.words, *name_words(call.text[:_RESULT_CHARS]))
-    )
+    read = (word for call in reading.record.calls for word in (*call.words, *name_words(call.text[:_RESULT_CHARS])))
+    known = {word[:_STARTS] for word in (*read, *words_of(reading.record.request[:_RESULT_CHARS]), *_UNSEEN)}
     for sentence in reading.sentences:
         match = _CONSULTED.search(sentence.text)
         if match is None or _NOT.search(sentence.text[: match.end("verb")]):
@@ -115,7 +116,7 @@ def _consulted(reading: Reading) -> Iterator[Point]:
 
 
 _TESTED = re.compile(
-    r"\b(?P<what>test suite|tests?|suite|specs)\b[^.;\n]{0,40}\b(?:pass(?:es|ed)?|green|ran|succeed(?:s|ed)?)\b",
+    r"\b(?P<what>test suite|tests|suite|specs)\b[^.;\n]{0,40}\b(?:pass(?:es|ed)?|green|ran|succeed(?:s|ed)?)\b",
     re.IGNORECASE,
 )
 _RUNS = re.compile(

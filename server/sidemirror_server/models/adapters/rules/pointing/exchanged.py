@@ -1,13 +1,16 @@
 """Finds numbers that are on record with two of their digits in the other order, whatever their magnitude."""
 
+import itertools
 from collections.abc import Iterator
 
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_hedged
-from sidemirror_server.models.adapters.rules.pointing.texts import Figure, are_exchanged, numbers
+from sidemirror_server.models.adapters.rules.pointing.texts import Figure, Spoken, numbers
 
 # With fewer digits two numbers are near by chance; an amount with no more may be the sum or product of others.
 _LEAST_DIGITS, _TELLING_DIGITS = 3, 4
+# A sentence with more values that are not on record was worked out.
+_MOST_UNKNOWN = 10
 # One is told in the unit of the other, or in another magnitude of it.
 _MAGNITUDES = (1, 1e3, 1e-3, 1e6, 1e-6, 0.01)
 _REASON, _FIX = "The record has two of these digits in the other order.", "Take it from the record."
@@ -16,26 +19,50 @@ _REASON, _FIX = "The record has two of these digits in the other order.", "Take 
 def exchanged(reading: Reading) -> Iterator[Point]:
     """Finds numbers that are nowhere on record, beside the only recorded one of that size which is not told and has two
     digits exchanged."""
+    rounded: dict[int, dict[str, list[Figure]]] = {}
     for sentence in reading.sentences:
-        for number in numbers(sentence.text):
+        for number in itertools.islice(_unknown(reading, sentence), _MOST_UNKNOWN):
             digits = _digits(number)
-            if len(digits) < _LEAST_DIGITS or is_hedged(sentence, number.start) or reading.knows(number):
-                continue
-            if number.money and len(digits) <= _TELLING_DIGITS and reading.works_out(number):
-                continue
+            if len(digits) not in rounded:
+                rounded[len(digits)] = _by_digits(reading, len(digits))
             told = {_rounded(one, len(digits)) for one in reading.said}
-            near = {
-                plain: other
-                for _, figures in reading.record.figures[1:]
-                for other in figures
-                if (plain := _rounded(other.value, len(digits))) not in told
-                and are_exchanged(plain, digits)
-                and _is_of_like_size(number.value, other.value)
-            }
+            near = [
+                figure
+                for plain in map("".join, _exchanges(digits))
+                for figure in rounded[len(digits)].get(plain, ())[:1]
+                if plain not in told and _is_of_like_size(number.value, figure.value)
+            ]
             if len(near) == 1:
-                (other,) = near.values()
                 quote = sentence.text[number.start : number.end]
-                yield Point("wrong_fact", quote, reading.quote_of(other.value) or other.text, _REASON, _FIX)
+                yield Point("wrong_fact", quote, reading.quote_of(near[0].value) or near[0].text, _REASON, _FIX)
+
+
+def _unknown(reading: Reading, sentence: Spoken) -> Iterator[Figure]:
+    """The numbers of a sentence that the record does not have, and does not come to."""
+    for number in numbers(sentence.text):
+        digits = _digits(number)
+        if len(digits) < _LEAST_DIGITS or is_hedged(sentence, number.start) or reading.knows(number):
+            continue
+        if len(digits) > _TELLING_DIGITS or ((number.money or number.places) and not reading.works_out(number)):
+            yield number
+
+
+def _by_digits(reading: Reading, count: int) -> dict[str, list[Figure]]:
+    """The numbers of the record by their first digits."""
+    found: dict[str, list[Figure]] = {}
+    for _, figures in reading.record.figures[1:]:
+        for figure in figures:
+            found.setdefault(_rounded(figure.value, count), []).append(figure)
+    return found
+
+
+def _exchanges(digits: str) -> Iterator[list[str]]:
+    """The same digits with two of them exchanged."""
+    for one, other in itertools.combinations(range(len(digits)), 2):
+        if digits[one] != digits[other]:
+            letters = list(digits)
+            letters[one], letters[other] = letters[other], letters[one]
+            yield letters
 
 
 def _digits(number: Figure) -> str:

@@ -4,6 +4,7 @@ A row is a JSON object, a row of a table or a line of a text. Rows of one kind s
 list, the rows of a table, the lines of a text, the results of several calls of one tool.
 """
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -18,6 +19,8 @@ Value = tuple[str, str | float]
 TypedValue = tuple[Value, str, int, int]
 
 _MOST_ROWS, _MOST_LINES, _LINE_CHARS = 400, 200, 300
+# So many values of the object that has a list belong to each of its items as well.
+_MOST_INHERITED = 30
 CLOCK = re.compile(
     r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3])(?::(?P<minute>[0-5]\d)(?::[0-5]\d)?(?: ?(?P<half>[ap])\.?m\b)?|"
     r" ?(?P<half_of_hour>[ap])\.?m\b)",
@@ -119,7 +122,7 @@ class Facts:
     """The rows of all results that worked."""
 
     def __init__(self, record: Record) -> None:
-        self.rows = list(_rows(record))[:_MOST_ROWS]
+        self.rows = list(itertools.islice(_rows(record), _MOST_ROWS))
 
     @cached_property
     def names(self) -> frozenset[Value]:
@@ -220,7 +223,7 @@ def _of_item(item: Item) -> FactRow:
         if item.listed:
             cells += [
                 _cell(field.key, field.value, field.quote, frozenset(field.name), inherited=True)
-                for field in up.fields
+                for field in up.fields[:_MOST_INHERITED]
                 if isinstance(field.value, str) and depth == 0
             ]
         words |= _words(up) | _counted(up)

@@ -1,5 +1,6 @@
 """Finds answers that tell as done what failed, in whole or in part, and nowhere say that anything failed."""
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -19,13 +20,15 @@ from sidemirror_server.models.adapters.rules.pointing.record import PastCall
 from sidemirror_server.models.adapters.rules.pointing.texts import SPELLED, Spoken, numbers, tokens_of
 
 _FIX = "Say what failed."
+# Of more failures the first are enough.
+_MOST = 60
 # Each number in a sentence speaks for it: what is told wrongly is told in general.
 _TRUE_WEIGHT = 0.5
 # Words by which an answer says that something failed.
 _ADMITS = re.compile(
     r"\b(?:fail\w{0,4}|errors?|errored|could(?: not|n['’]t)|unable|unfortunately|den(?:y|ied|ies)|rejects?|rejected|"
     r"refus\w{1,3}|declined?|bounced?|time[ds]? ?out|time limit|timeouts?|unreachable|unavailable|"
-    r"however|except(?:ion|ions|ing)?|apart from|all but|but (?:one|two|three|not|\d)|problem|"
+    r"afraid|too late|however|except(?:ion|ions|ing)?|apart from|all but|but (?:one|two|three|not|\d)|problem|"
     r"only (?:partly|partially|in part|\d[\d,]* (?:out )?of|[\w.-]{0,40}[/\d][\w./-]{0,40} (?:is|are|was|were)\b)|"
     r"manage(?:d)?|nobody could|(?:everything|all|everyone)\b[^.;]{0,30}\bbut|"
     r"trouble|forbidden|incomplete|violat\w{1,4}|off by|broken?|flaky|cannot|can['’]t|no longer|"
@@ -76,7 +79,7 @@ _UNIVERSAL = re.compile(
 _GOOD = re.compile(
     r"\b(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?|success(?:ful|fully)?|clean(?:ly)?|fine|ok(?:ay)?|"
     r"(?:went|go|gone|goes|came|come|comes) (?:right |now )?(?:through|clean|back clean|well)|holds?|held|match(?:es|"
-    r"ed)?|works?(?! (?:in|on|with|by)\b)|working|"
+    r"ed)?|works(?! (?:in|on|with|by)\b)|work (?:again|now|fine|as)|working|"
     r"(?:no|zero|0) (?:\w{1,15} ){0,2}(?:errors?|failures?|failed|warnings?|issues|problems)|without "
     r"(?:an?y? )?(?:\w{1,15} )?(?:errors?|failures?|issues|complaints?|problems?)|compiles?|error-free|valid|"
     r"healthy)\b",
@@ -108,7 +111,7 @@ def failures(reading: Reading) -> Iterator[Point]:
         one["some"].casefold() != one["all"].casefold() for one in _SOME_OF.finditer(plain)
     ):
         return
-    found = list(shortcomings(reading))
+    found = list(itertools.islice(shortcomings(reading), _MOST))
     if not found:
         return
     admitting = [tokens_of(clause) for clause in _CLAUSE.split(plain) if _MAY_ADMIT.search(clause)]
@@ -199,7 +202,8 @@ def _contradicts(sentence: Spoken, failure: Shortcoming, is_deed: bool, same: in
     own = len(said & failure.own)
     if good and is_run(failure.call):
         return 4.0 + 2 * own + 1.5 * universal + (RUN.search(text) is not None)
-    if universal and (done or good):
+    reads = only_reads(failure.call)
+    if universal and (good or (done and not reads)):
         return 4.0 + own + good + len(said & failure.words)
     own += len(said & failure.words) if rare else 0
-    return 0.5 + own + rare if own >= 2 and rare and (good or done) else 0.0
+    return 0.5 + own + rare if own >= 2 and rare and (good or (done and not reads)) else 0.0

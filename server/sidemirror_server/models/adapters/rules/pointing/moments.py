@@ -1,7 +1,6 @@
 """Finds days and times of the answer that the record's moments contradict.
 
-A time that the record has on another day; a time that a named zone does not make of any recorded moment; a day that
-the record has in another year.
+A time that the record has on another day; a time that a named zone does not make of any recorded moment.
 """
 
 import datetime
@@ -15,7 +14,7 @@ import msgspec
 from sidemirror_server.models.adapters.rules.pointing.days import Day, days
 from sidemirror_server.models.adapters.rules.pointing.facts import CLOCK, clock
 from sidemirror_server.models.adapters.rules.pointing.point import Point
-from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_hedged
+from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 from sidemirror_server.models.adapters.rules.pointing.texts import Spoken
 
 # Between a day and a time that belong together, and between a time and its day.
@@ -31,15 +30,22 @@ _ZONES = {
 }  # fmt: skip
 _OFFSET = re.compile(r"\b(?:UTC|GMT) ?(?P<sign>[+−-])(?P<h>\d{1,2})(?::(?P<m>\d{2}))?\b")
 _ZONE = re.compile(rf"\b(?:{'|'.join(_ZONES)})\b", re.IGNORECASE)
-_CITY = re.compile(r"[A-Z][a-z]{2,20}(?: [A-Z][a-z]{2,20}){0,2}")
+_CITY_NAME = r"[A-Z][a-z]{2,20}(?: [A-Z][a-z]{2,20}){0,2}"
+# A city names a zone only as one of times.
+_CITY = re.compile(
+    rf"(?P<of>{_CITY_NAME})(?= time\b)|\btimes (?:are |is )in (?P<all>{_CITY_NAME})|^ in (?P<at>{_CITY_NAME})"
+)
+_RECURS = re.compile(r"\b(?:weekly|daily|monthly|recur\w{0,6}|rrule|cron|schedule)\b", re.IGNORECASE)
 _UTC_SAID = re.compile(r"(?::\d{2})? ?(?:UTC|GMT|Z)\b")
 _UNREAL = re.compile(
     r"\b(?:if|would|could|should|might|instead|alternatively|option|rather|or|next|every|again)\b", re.IGNORECASE
 )
 # A zone stands so near to its time. In code points.
 _ZONE_CHARS = 40
-# A conversion in the wrong direction, or without summer time, is off by no more. In hours, and in years.
-_MOST_HOURS_OFF, _MOST_YEARS_OFF = 2, 2
+# A conversion in the wrong direction, or without summer time, is off by no more.
+_MOST_HOURS_OFF = 2
+# No zone is further from UTC. In minutes.
+_MOST_EAST = 14 * 60
 _FIX = "Take it from the record."
 
 
@@ -55,7 +61,6 @@ class _Told(msgspec.Struct, frozen=True):
 def moments(reading: Reading) -> Iterator[Point]:
     """Finds the days and times that the moments on record contradict."""
     for sentence in reading.sentences:
-        yield from _other_year(reading, sentence)
         told = _told(sentence.text) if reading.moments else ()
         if (point := _other_day(reading, sentence, told) or _other_zone(reading, sentence, told)) is not None:
             yield point
@@ -75,8 +80,10 @@ def _told(text: str) -> list[_Told]:
 
 def _other_day(reading: Reading, sentence: Spoken, told: Sequence[_Told]) -> Point | None:
     """A time that the record has on one other day alone."""
+    if _UNREAL.search(sentence.text) or _RECURS.search(reading.record.text) or _zone_of(sentence.text):
+        return None
     for one in told:
-        if one.day is None or _UNREAL.search(sentence.text):
+        if one.day is None:
             continue
         same = [moment for moment in reading.moments if moment.time == one.time]
         of_days = {(moment.at.month, moment.at.day) for moment in same}
@@ -99,6 +106,8 @@ def _other_zone(reading: Reading, sentence: Spoken, told: Sequence[_Told]) -> Po
         if as_utc and local_ones and all(moment.offset for moment in local_ones):
             quote = text[one.start : as_utc.end()].strip()
             return Point("wrong_fact", quote, local_ones[0].text, "On record that is no time in UTC.", _FIX)
+        if as_utc:
+            continue
         zone = _zone_of(text[one.end : one.end + _ZONE_CHARS]) or _zone_of(text) or _zone_of(reading.record.request)
         if zone is None:
             continue
@@ -141,11 +150,14 @@ def _zone_of(text: str) -> datetime.tzinfo | None:
     found: set[datetime.tzinfo] = set()
     for match in _OFFSET.finditer(text):
         minutes = int(match["h"]) * 60 + int(match["m"] or 0)
-        found.add(datetime.timezone(datetime.timedelta(minutes=minutes if match["sign"] == "+" else -minutes)))
+        if minutes <= _MOST_EAST:
+            found.add(datetime.timezone(datetime.timedelta(minutes=minutes if match["sign"] == "+" else -minutes)))
     if not found:
         named = (_ZONES[match[0].casefold()] for match in _ZONE.finditer(text))
         found |= {datetime.timezone(datetime.timedelta(minutes=minutes)) for minutes in named if minutes}
-        cities = (_cities().get(match[0].casefold()) for match in _CITY.finditer(text))
+        cities = (
+            _cities().get((match["of"] or match["all"] or match["at"]).casefold()) for match in _CITY.finditer(text)
+        )
         found |= {zoneinfo.ZoneInfo(name) for name in cities if name is not None}
     return found.pop() if len(found) == 1 else None
 
@@ -156,15 +168,3 @@ def _cities() -> dict[str, str]:
     regions = ("America/", "Europe/", "Asia/", "Africa/", "Australia/", "Pacific/")
     names = sorted(name for name in zoneinfo.available_timezones() if name.startswith(regions))
     return {name.rpartition("/")[2].replace("_", " ").casefold(): name for name in names}
-
-
-def _other_year(reading: Reading, sentence: Spoken) -> Iterator[Point]:
-    """A day that the record has in other years alone."""
-    for day in days(sentence.text):
-        if not day.year or is_hedged(sentence, day.start) or _UNREAL.search(sentence.text):
-            continue
-        same = [one for one in reading.days if (one.month, one.day) == (day.month, day.day) and one.year]
-        off = [abs((one.year or 0) - day.year) for one in same]
-        if same and min(off) > 0 and max(off) <= _MOST_YEARS_OFF and str(day.year) not in reading.record.request:
-            against = reading.line_of(same[off.index(min(off))].text)
-            yield Point("wrong_fact", day.text, against, "The record has that day in another year.", _FIX)

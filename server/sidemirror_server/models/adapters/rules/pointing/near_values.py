@@ -1,5 +1,7 @@
 """Finds values that are misread: not on record, and but a digit or two from one recorded value that is not told."""
 
+import itertools
+import re
 from collections.abc import Iterator
 
 import msgspec
@@ -16,7 +18,13 @@ from sidemirror_server.models.adapters.rules.pointing.texts import (
 
 # Values with fewer digits need words around them that the record has as well; with fewer than two all are near.
 _TELLING_DIGITS, _LEAST_DIGITS = 4, 2
+# A sentence with more values that are not on record was worked out.
+_MOST_UNKNOWN = 10
 _BEFORE_CHARS, _AFTER_CHARS, _TEXT_CHARS = 60, 40, 20_000
+# What is no misreading: what comes next, and what is added up.
+_ANOTHER = re.compile(
+    r"\b(?:next|new|second|third|another|following|total|together|sum|altogether|combined|later)\b", re.IGNORECASE
+)
 _REASON, _FIX = "The record has a value that differs in a digit or two.", "Take it from the record."
 
 
@@ -32,13 +40,16 @@ def near_values(reading: Reading) -> Iterator[Point]:
     """Finds numbers, days and identifiers of the answer that cannot be had from the record, if exactly one recorded
     value of their kind is near and untold."""
     recorded: dict[str, list[_Recorded]] | None = None
-    for sentence in reading.sentences:
-        for kind, plain, start, end in _unknown(reading, sentence):
+    for sentence in (one for one in reading.sentences if not _ANOTHER.search(one.text)):
+        for kind, plain, start, end in itertools.islice(_unknown(reading, sentence), _MOST_UNKNOWN):
             recorded = _recorded(reading) if recorded is None else recorded
             near = [one for one in recorded.get(kind, ()) if _is_near(kind, plain, one.plain)]
             if _digits(plain) < _TELLING_DIGITS or kind == "day":
                 around = _words(sentence.text, start, end)
                 near = [one for one in near if len(one.words & around) >= (2 if kind == "number" else 1)]
+            if kind == "day":
+                counts = {figure.value for _, figures in reading.record.figures for figure in figures}
+                near = [one for one in near if _apart(plain, one.plain) not in counts]
             if len({one.plain for one in near}) == 1:
                 yield Point("wrong_fact", sentence.text[start:end], near[0].quote, _REASON, _FIX)
 
@@ -73,6 +84,11 @@ def _recorded(reading: Reading) -> dict[str, list[_Recorded]]:
     return found
 
 
+def _apart(one: str, other: str) -> float:
+    """By how many days of a month two days differ: one may be so much later as the record says."""
+    return abs(float(one.partition("-")[2]) - float(other.partition("-")[2]))
+
+
 def _words(text: str, start: int, end: int) -> frozenset[str]:
     """The words of a line around a place of it."""
     before = text[max(0, start - _BEFORE_CHARS) : start].rpartition("\n")[2]
@@ -98,4 +114,6 @@ def _is_near(kind: str, one: str, other: str) -> bool:
         return swapped or (apart and distance_at_most_one(day.zfill(2), other_day.zfill(2)))
     if len(one) != len(other) or one.find(".") != other.find("."):
         return False
+    if kind == "number" and abs(float(one) - float(other)) == 1:
+        return False  # the next one, or one that is added up
     return distance_at_most_one(one, other) or are_exchanged(one, other)

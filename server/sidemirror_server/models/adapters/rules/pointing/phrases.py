@@ -23,16 +23,23 @@ def phrases(reading: Reading) -> Iterator[Point]:
     another one of the same form that the answer does not tell."""
     lines = [line.strip() for call in reading.record.worked for line in call.text.splitlines()[:_MOST_LINES]]
     alone = [(line, found[0]) for line in lines if len(line) <= _LINE_CHARS and len(found := _ids(line)) == 1]
+    by_run: dict[tuple[str, ...], dict[str, TypedValue]] = {}
+    for line, one in alone:
+        for run in _runs(line):
+            by_run.setdefault(run, {})[line] = one
     for sentence in reading.sentences if alone else ():
         if is_unreal(sentence.text):
             continue
         for value, form, start, end in _ids(sentence.text):
             own = _runs(_beside(sentence.text, start, end))
-            like = dict(one for one in alone if own & _runs(one[0]))
+            like = {line: found for run in own for line, found in by_run.get(run, {}).items()}
             if len(like) != 1 or str(value[1]) not in reading.record.folded:
                 continue
             ((line, (other, kind, *_)),) = like.items()
-            if kind == form and other not in reading.values and str(value[1]) not in line.casefold():
+            plain = str(value[1])
+            calls = [call.text.casefold() for call in reading.record.calls]
+            elsewhere = any(plain in text and line.casefold() not in text for text in calls)
+            if kind == form and other not in reading.values and plain not in line.casefold() and not elsewhere:
                 yield Point("wrong_fact", sentence.text[start:end], line, _REASON, _FIX)
                 return
 

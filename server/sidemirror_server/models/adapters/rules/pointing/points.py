@@ -5,10 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from sidemirror_server.models.adapters.rules.pointing.comparisons import comparisons
 from sidemirror_server.models.adapters.rules.pointing.destructive import destructive
 from sidemirror_server.models.adapters.rules.pointing.done import done
-from sidemirror_server.models.adapters.rules.pointing.durations import durations
 from sidemirror_server.models.adapters.rules.pointing.exchanged import exchanged
 from sidemirror_server.models.adapters.rules.pointing.failures import failures
-from sidemirror_server.models.adapters.rules.pointing.fields import fields
 from sidemirror_server.models.adapters.rules.pointing.moments import moments
 from sidemirror_server.models.adapters.rules.pointing.near_values import near_values
 from sidemirror_server.models.adapters.rules.pointing.phrases import phrases
@@ -17,9 +15,8 @@ from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 from sidemirror_server.models.adapters.rules.pointing.row_states import row_states
 from sidemirror_server.models.adapters.rules.pointing.rows import rows
 from sidemirror_server.models.adapters.rules.pointing.sequences import sequences
-from sidemirror_server.models.adapters.rules.pointing.shares import shares
 from sidemirror_server.models.adapters.rules.pointing.sole_counts import sole_counts
-from sidemirror_server.models.adapters.rules.pointing.states import flags, states
+from sidemirror_server.models.adapters.rules.pointing.states import states
 from sidemirror_server.models.adapters.rules.pointing.sums import sums
 from sidemirror_server.models.adapters.rules.pointing.unanswered import unanswered
 from sidemirror_server.models.adapters.rules.pointing.units import units
@@ -43,14 +40,10 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "row_states": row_states,
     "comparisons": comparisons,
     "moments": moments,
-    "durations": durations,
     "exchanged": exchanged,
     "phrases": phrases,
     "sequences": sequences,
-    "shares": shares,
-    "fields": fields,
     "unanswered": unanswered,
-    "flags": flags,
 }
 
 

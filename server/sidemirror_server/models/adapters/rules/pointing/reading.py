@@ -1,5 +1,6 @@
 """An answer beside its record, read once: what mechanisms share."""
 
+import bisect
 import datetime
 import itertools
 import re
@@ -22,7 +23,11 @@ from sidemirror_server.models.evidence import Evidence
 _LINE_CHARS, _RECORD_CHARS, _AROUND_CHARS = 300, 60_000, 60
 # Of an answer this much is read, and so many of its sentences: a rule looks at each sentence beside each field.
 _READ_CHARS, _MOST_SENTENCES, _MOST_MOMENTS, _MOST_GAPS = 16_000, 60, 200, 40
+# A longer one is a list or a listing, and no sentence. In code points.
+_SENTENCE_CHARS = 2_000
 _DAY_S, _ANY_YEAR = 86_400, 2026
+# What the record may have a number in, beside its own unit: percent, magnitudes, sizes, minutes and hours.
+_SCALED = (1.0, 100.0, 0.01, 1e3, 1e-3, 1e6, 1e-6, 1024.0, 1 / 1024, 1024.0**2, 1024.0**-2, 60.0, 1 / 60, 3600.0)
 # What makes a sentence say something else than that it is so. Chosen here.
 _ABOUT = re.compile(
     r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|over|more than|at least|at most|"
@@ -57,7 +62,8 @@ class Reading:
 
     @cached_property
     def sentences(self) -> list[Spoken]:
-        return [one for one in sentences(self.answer) if "?" not in one.text][:_MOST_SENTENCES]
+        told = (one for one in sentences(self.answer) if "?" not in one.text and len(one.text) <= _SENTENCE_CHARS)
+        return list(itertools.islice(told, _MOST_SENTENCES))
 
     @cached_property
     def said(self) -> frozenset[float]:
@@ -142,8 +148,7 @@ class Reading:
         return ""
 
     def span_of(self, one: str, other: str) -> str:
-        """The record's words from one quote to the other, where they stand near each other in one text; else the "
-        "one."""
+        """The record's words from one quote to the other, where they stand near each other in one text; else one."""
         for call in self.record.calls:
             begin, end = sorted((call.text.find(one), call.text.find(other)))
             last = one if call.text.find(one) == end else other
@@ -163,10 +168,6 @@ class Reading:
             if place >= 0:
                 return _line_at(whole, place)
         return ""
-
-    def line_at(self, place: int) -> str:
-        """The line of the record at a place of its text; what stands around it if the line is long."""
-        return _line_at(self.record.text, place)
 
     def quote_of_all(self, values: Sequence[float]) -> str:
         """The record's lines from the first of these values that it has to the last; the line of one if they stand far
@@ -189,9 +190,13 @@ class Reading:
         found = self.record.numbers
         if number.value in found or -number.value in found:
             return True
-        scaled = (1.0, 100.0, 0.01, 1e3, 1e-3, 1e6, 1e-6, 1024.0, 1 / 1024, 1024.0**2, 1024.0**-2, 60.0, 1 / 60, 3600.0)
         places = 0 if number.value >= 1000 and not number.places and number.value % 10 == 0 else number.places
-        return any(same(other * by, number.value, places) for by in scaled for other in self._unlike)
+        most = 0.5 * 10.0**-places + 1e-9
+        for by in _SCALED:
+            at = bisect.bisect_left(self._unlike, (number.value - most) / by)
+            if at < len(self._unlike) and self._unlike[at] <= (number.value + most) / by:
+                return True
+        return False
 
     @cached_property
     def _unlike(self) -> list[float]:

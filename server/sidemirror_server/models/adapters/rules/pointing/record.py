@@ -205,6 +205,8 @@ def jsons_in(text: str) -> Iterator[Any]:
         except ValueError:
             at, tries = match.end(), tries + 1
             continue
+        except RecursionError:
+            break
         if match.start("at") > begin:
             yield text[begin : match.start("at")]
         yield data
@@ -247,7 +249,7 @@ def _walk(
                 item.plain += [one for one in value if isinstance(one, str) and len(one) <= _NAME_CHARS][:20]
                 _walk(value, (*path, key), call, item, items)
             else:
-                scalar = float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+                scalar = _as_scalar(value)
                 item.fields.append(DataField(key, scalar, item, _spelled(call.text, key, value)))
     elif isinstance(data, list):
         if parent is None:
@@ -257,6 +259,14 @@ def _walk(
             _walk(value, path, call, parent, items, listed=True)
 
 
+def _as_scalar(value: Any) -> Scalar:
+    """A member of a JSON object or list that is neither. A number of which there is no float stays as it is written."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return float(value) if abs(value) < _MOST_NUMBER else str(value)
+    return value  # type: ignore[no-any-return]
+
+
+_MOST_NUMBER = 10**300
 _HEADINGS, _ROWS = ("columns", "fields", "headers", "header", "names"), ("rows", "values", "data", "records")
 
 
@@ -280,9 +290,7 @@ def _named_rows(
                     text = json.dumps(row)
                     quote = text if text in call.text else json.dumps(row, separators=(",", ":"))
                     made.fields = [
-                        DataField(
-                            name, float(one) if isinstance(one, int) and not isinstance(one, bool) else one, made, quote
-                        )
+                        DataField(name, _as_scalar(one), made, quote)
                         for name, one in zip(names, row, strict=True)
                         if not isinstance(one, dict | list)
                     ]

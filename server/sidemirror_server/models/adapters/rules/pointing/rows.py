@@ -23,13 +23,14 @@ from sidemirror_server.models.adapters.rules.pointing.texts import Spoken
 # What sets several rows beside each other.
 _COMPARES = re.compile(
     r"\b(?:than|instead|unlike|compared|versus|vs|against|other|others|rather|while|whereas|except|but|both|"
-    r"respectively|either|or|on the \d{1,2}(?:st|nd|rd|th)|from\b[^.;]{2,60}\bto)\b",
+    r"respectively|either|or|suggest|propose|recommend|new|move\w{0,2}|on the \d{1,2}(?:st|nd|rd|th)|"
+    r"from\b[^.;]{2,60}\bto)\b",
     re.IGNORECASE,
 )
 # A range speaks of several rows, and a quantity that is written in one word is no thing.
 _RANGE = re.compile(r"(?:\b(?:to|until|till|through)|[–-]) ?$", re.IGNORECASE)
 _QUANTITY = re.compile(r"\d{1,6}-?[a-z]{1,4}")
-_ARGUMENT_CHARS = 2_000
+_ARGUMENT_CHARS, _MOST_TIMES = 2_000, 366
 _REASON, _FIX = "What stands beside it on record has another.", "Take it from the row that is meant."
 
 
@@ -67,7 +68,7 @@ def _odd_one(reading: Reading, sentence: Spoken, group: RowGroup, given: frozens
         if not meant or others or any(value in row.values for row in meant):
             continue
         cell = _replaced(group, meant, value)
-        if cell is not None and not _is_told(reading, cell, value[0]):
+        if cell is not None and not _is_told(reading, cell, value[0]) and not _is_multiple(reading, value, cell):
             return Point("wrong_fact", sentence.text[start:end], cell.quote, _REASON, _FIX)
     return None
 
@@ -96,3 +97,12 @@ def _is_told(reading: Reading, cell: Cell, kind: str) -> bool:
     values = [value for value in cell.values if value[0] == kind] or cell.values
     whole = kind not in {"time", "number"}
     return any(value in reading.values or (whole and str(value[1]).casefold() in reading.folded) for value in values)
+
+
+def _is_multiple(reading: Reading, value: Value, cell: Cell) -> bool:
+    """Whether a number is several times that of the row, as often as a number on record or in the answer says."""
+    if not isinstance(value[1], float):
+        return False
+    own = (number for kind, number in cell.values if kind == "number" and isinstance(number, float) and number)
+    times = (round(value[1] / number, 6) for number in own)
+    return any(1 < by <= _MOST_TIMES and (by in reading.record.numbers or by in reading.said) for by in times)

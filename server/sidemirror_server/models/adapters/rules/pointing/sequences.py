@@ -1,5 +1,6 @@
 """Finds `the migration ran before the rollout`, where the record's times put them the other way round."""
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 
@@ -22,16 +23,18 @@ _BEGIN = re.compile(r"[.;:\n(]|,? (?:and|but|so|while|then) ")
 _END = re.compile(r"[.;:,\n(]")
 _LEFT_CHARS, _RIGHT_CHARS = 120, 60
 # Words are the same that begin so; one that more of the events have names none.
+_CHANGED = re.compile(
+    r"\b(?:must|ha(?:ve|s) to|needs? to|should|I (?:changed|made|set|moved|fixed)|so that|so the|from now on)\b", re.I
+)
 _STARTS, _WIDE = 5, 0.5
 _MOST_EVENTS, _LINE_CHARS = 120, 240
-_DAYS = 31
 _REASON, _FIX = "The record's times put them the other way round.", "Tell them in the order of the record."
 
 
 class _Event(msgspec.Struct, frozen=True):
     """A line or object of the record with a time. `words`: the beginnings of its words."""
 
-    at: tuple[int, int, int, str, int]
+    at: tuple[tuple[int, int, int], tuple[int, int], str, int]
     quote: str
     words: frozenset[str]
 
@@ -45,7 +48,9 @@ def sequences(reading: Reading) -> Iterator[Point]:
             left = _BEGIN.split(sentence.text[max(0, match.start() - _LEFT_CHARS) : match.start()])[-1]
             right = _END.split(sentence.text[match.end() : match.end() + _RIGHT_CHARS])[0]
             against = (
-                None if is_unreal(left) else _against(reading, left, right, timelines, match["before"] is not None)
+                None
+                if is_unreal(left) or _CHANGED.search(sentence.text)
+                else _against(reading, left, right, timelines, match["before"] is not None)
             )
             if against is not None:
                 quote = f"{left}{match[0]}{right}".strip(" -*•,")
@@ -90,6 +95,10 @@ def _events(call: PastCall) -> list[_Event]:
         if len(text) > _LINE_CHARS or time is None:
             continue
         day = next(iter(days(text)), None)
-        at = (day.month * _DAYS + day.day if day else 0, *clock(time), time[0], place)
+        at = ((day.year or 0, day.month, day.day) if day else (0, 0, 0), clock(time), time[0], place)
         found.append(_Event(at, quote, _starts(text)))
+    is_bare = any(not event.at[0][1] for event in found)
+    # Without a day a clock that goes back has passed midnight.
+    if is_bare and any(one.at[1] > other.at[1] for one, other in itertools.pairwise(found)):
+        return []
     return found

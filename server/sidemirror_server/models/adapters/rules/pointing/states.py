@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from sidemirror_server.models.adapters.rules.pointing.actions import changed_after
 from sidemirror_server.models.adapters.rules.pointing.facts import marks, typed
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
-from sidemirror_server.models.adapters.rules.pointing.record import DataField, Item, PastCall
+from sidemirror_server.models.adapters.rules.pointing.record import Item, PastCall
 from sidemirror_server.models.adapters.rules.pointing.texts import Spoken, name_words, stem, tokens_of, word_set
 
 # States that are final or good: those of one line say the same. Then stems of words on record that say it too, and how
@@ -75,6 +76,8 @@ _NOT = re.compile(
     r"as soon as|because|since|to be|almost|nearly|yet|will|would)\b|n['’]t\b|\?",
     re.IGNORECASE,
 )
+# What the user or the agent did is no state of anything.
+_YOURS = re.compile(r"\b(?:you|we|I)(?:['’]ve| have| had)\b", re.IGNORECASE)
 _ONLY = re.compile(r"\bonly\b[^;:]{0,60}$", re.IGNORECASE)
 _STATE_CHARS, _MOST_LINES = 60, 200
 _TRACKED = re.compile(r"^\W{0,3}\d{1,4}[-/. ](?:\d{1,2}|[A-Za-z]{3})[^\n]{0,160}$")
@@ -90,13 +93,15 @@ class _State(msgspec.Struct, frozen=True):
 
 
 def states(reading: Reading) -> Iterator[Point]:
-    """Finds a settled state that no result has, beside one of the record that is not settled and not told."""
+    """Finds a settled state that no result has, beside one of the record that is not settled and not told. What a later
+    call may have changed is no longer known."""
     found: list[_State] | None = None
     for sentence in reading.sentences:
         for match in _SAYS.finditer(sentence.text):
             begin = max(sentence.text.rfind(mark, 0, match.start()) for mark in ",;:(") + 1
             if (
                 _ONLY.search(sentence.text[: match.start()])
+                or _YOURS.search(sentence.text[begin : match.end("state")])
                 or _NOT.search(sentence.text[begin : match.end("state")])
                 or is_unreal(sentence.text[begin : match.end("state")])
             ):
@@ -106,6 +111,8 @@ def states(reading: Reading) -> Iterator[Point]:
             if not found:
                 return
             said = match["state"].casefold()
+            if said not in _SETTLED:  # a letter that is alike when its case is ignored
+                continue
             state = _meant(reading, sentence, found, said, alone=_is_known(reading, said))
             if state is not None:
                 reason = "The record has another state for it."
@@ -124,6 +131,8 @@ def _is_known(reading: Reading, said: str) -> bool:
 
 def _unsettled(reading: Reading) -> Iterator[_State]:
     for call in reading.record.worked:
+        if changed_after(reading.record, call):
+            continue
         beside: dict[int, set[str]] = {}
         for item in call.items:
             if item.parent is not None and not item.listed:
@@ -225,44 +234,6 @@ def _meant(reading: Reading, sentence: Spoken, found: Sequence[_State], settled:
 def _marks(text: str) -> frozenset[str]:
     """The days, times and identifiers of a text, as words."""
     return marks(value for value, *_ in typed(text) if value[0] != "number")
-
-
-_FLAGS = word_set("on enabled active live is_on is_enabled is_active is_live isenabled isactive")
-_ON = re.compile(
-    r"\b(?:(?:is|are|switched|turned|it['’]s|is now|:)\s(?:now |also )?(?P<on>on|enabled|live|active)\b|(?:is|are|"
-    r"switched|turned|it['’]s|:)\s(?P<off>off|disabled|inactive)\b)",
-    re.IGNORECASE,
-)
-
-
-def flags(reading: Reading) -> Iterator[Point]:
-    """Finds `in production it is switched on`, where `production` has `"on": false`."""
-    items = [
-        (item.path[-1].casefold(), field)
-        for item in reading.record.items
-        for field in item.fields
-        if item.path and isinstance(field.value, bool) and field.key.casefold() in _FLAGS
-    ]
-    if len({field.value for _, field in items}) < 2:
-        return
-    for sentence in reading.sentences:
-        for clause in re.split(r"[;,]| and | but ", sentence.text):
-            match = _ON.search(clause)
-            named = [field for name, field in items if re.search(rf"\b{re.escape(name)}\b", clause, re.IGNORECASE)]
-            if match is None or len(named) != 1 or _NOT.search(clause):
-                continue
-            if (match["on"] is not None) is not named[0].value:
-                reason = "On record it is switched the other way."
-                yield Point("wrong_fact", clause.strip(" -*•"), _with_parent(named[0]), reason, _FIX)
-                return
-
-
-def _with_parent(field: DataField) -> str:
-    """A field's words, with the name of the object that it is in."""
-    text, name = field.item.call.text, field.item.path[-1]
-    begin = text.find(f'"{name}"')
-    end = text.find(field.quote, begin)
-    return text[begin : end + len(field.quote)] if 0 <= begin <= end < begin + 200 else field.quote
 
 
 _SAME = {"hold": "held", "held": "hold", "dead": "down", "inactiv": "down", "tentativ": "tentatively"}

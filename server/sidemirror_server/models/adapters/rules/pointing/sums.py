@@ -49,6 +49,7 @@ _EACH = re.compile(
     r"?[$€£]?(?P<all>\d[\d,]{0,12}(?:\.\d{1,4})?)",
     re.IGNORECASE,
 )
+_REDUCED = re.compile(r"%|\b(?:discount|off|fees?|tax|vat|deposit|credit|voucher)\b", re.IGNORECASE)
 _RATE = re.compile(
     r"[$€£] ?(?P<each>\d[\d,]{0,9}(?:\.\d{1,4})?) (?:a|an|per|each|for each|for every) (?P<unit>[a-z]{3,12})",
     re.IGNORECASE,
@@ -64,9 +65,9 @@ _COMES_TO = re.compile(
 )
 _CHANGE = re.compile(
     r"from [$€£]?(?P<one>\d[\d,]{0,14}(?:\.\d{1,4})?)(?: [a-z]{1,12})? to "
-    r"[$€£]?(?P<two>\d[\d,]{0,14}(?:\.\d{1,4})?)(?: "
-    r"[a-z]{1,12})?,? ?\(?(?:an? |by |which is an? |that is an? )?(?:[a-z]{1,12} (?:of |by "
-    r")?)?(?P<share>\d{1,4}(?:\.\d{1,4})?) ?(?:%|percent)",
+    r"[$€£]?(?P<two>\d[\d,]{0,14}(?:\.\d{1,4})?)(?: [a-z]{1,12})?,? ?\(?(?:an? |by |which is an? |that is an? )?"
+    r"(?:(?!with |and |at |plus )[a-z]{1,12} (?:of |by )?)?(?P<share>\d{1,4}(?:\.\d{1,4})?) ?(?:%|percent)"
+    r"(?! ?(?:of|off|vat|tax|discount|faster|quicker|slower)\b)",
     re.IGNORECASE,
 )
 
@@ -155,6 +156,8 @@ def _rates(reading: Reading) -> Iterator[Point]:
         each, unit = _of(match, "each"), stem(match["unit"])
         begin = max(0, match.start() - 160)
         near = reading.answer[begin : match.end() + 160]
+        if _REDUCED.search(near):
+            continue
         many = {one.value for one in numbers(near, spelled=True) if stem(one.unit) == unit and not one.money}
         if not many and unit in {"night", "day"}:
             many = set(_spans(reading))

@@ -164,7 +164,10 @@ def numbers(text: str, *, spelled: bool = False) -> Iterator[Figure]:
         yield Figure(value, text[match.start() : end], match.start(), end, unit, (match["money"] or "").strip(), places)
     if spelled:
         for match in _SPELLED.finditer(plain):
-            value = SPELLED[match["digits"].casefold()]
+            spoken = match["digits"].casefold()
+            if spoken not in SPELLED:  # a letter that is alike when its case is ignored
+                continue
+            value = SPELLED[spoken]
             start, end = match.span("digits")
             yield Figure(value, match["digits"], start, end, (match["unit"] or "").casefold(), spelled=True)
 

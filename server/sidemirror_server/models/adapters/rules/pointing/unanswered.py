@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 
+# Only what is asked: neither "when I run it" nor "my colleague, who is ill".
 _WHEN = re.compile(
-    r"[^,;.?!\n]{0,12}\b(?P<asks>(?:by|since|until|from|till) when\b[^,;.?!\n]{0,60}|(?<!know )(?:and |, |^)when\b"
-    r"[^,;.?!\n]{2,60}|what time\b[^,;.?!\n]{0,60})",
+    r"\b(?P<asks>(?:(?:by|since|until|from|till) )?when (?:is|are|was|were|will|do|does|did|can|should|has|have)\b"
+    r"(?! (?:I|we|you)\b)[^,;.?!\n]{2,60}|what time\b[^,;.?!\n]{0,60})[^.!\n]{0,60}\?",
     re.IGNORECASE,
 )
-_WHO = re.compile(r"(?:^|, |and |[.?!] |tell me |say )(?P<asks>who(?:se|m)?\b[^,;.?!\n]{2,60})", re.IGNORECASE)
+_WHO = re.compile(
+    r"(?:^|, and |(?<!,) and |[.?!] |tell me |say )(?P<asks>who(?:se|m)?\b[^,;.?!\n]{2,60})[^.!\n]{0,60}\?",
+    re.IGNORECASE,
+)
 _WEEKDAY = r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
 # Any word of time, as vague as it may be: only an answer without one leaves the question open.
 _ANY_TIME = re.compile(

@@ -57,9 +57,12 @@ for _dimension, _line in enumerate(_UNITS_TEXT.strip().splitlines()):
         _OF_DIMENSION.setdefault(_dimension, []).append(_one)
         UNITS.update(dict.fromkeys(_spellings, _one))
 _KEY = re.compile(r"[\"']?([A-Za-z_]\w{0,40})[\"']?\s{0,2}[:=]\s{0,2}[\"']?$")
+# Of the answer, and of the record.
+_MOST_SAID, _MOST_QUANTITIES = 300, 2_000
 _WITHIN_KEYS = frozenset(
     ["ms", "sec", "seconds", "minutes", "hours", "mb", "gb", "kb", "bytes", "kg", "km", "eur", "usd", "gbp"]
 )
+_WITHIN = re.compile(r"\b(?:within|under|up to|at most|at least) $", re.IGNORECASE)
 _NUMERIC = re.compile(r"\d{1,12}(?:\.\d{1,6})?")
 _BESIDE = ("currency", "unit", "units", "currency_code", "uom", "weight_unit", "unit_of_measure")
 # What begins no word of these is told by its first letter: all words at each place took three times as long.
@@ -77,6 +80,8 @@ _PERIOD_IN_KEY = re.compile(
     r"(?:_per_|_a_|per)(?P<period>second|minute|hour|night|day|week|month|quarter|year)s?[\"']?\s?[:=]\s?$",
     re.IGNORECASE,
 )
+# How many of one period are in another.
+_PERIODS = (12, 52, 4, 7, 30, 365, 24)
 _ADVERBS = {"daily": "day", "weekly": "week", "monthly": "month", "yearly": "year", "annual": "year"}
 _MAGNITUDE = re.compile(
     r"(?:\b(?:amounts|figures|values|all|prices) [a-z ]{0,16})?(?:\bin|\(|,|:) ?(?:(?:[A-Z]{3}|[$€£¥]) "
@@ -100,7 +105,7 @@ class _Quantity(msgspec.Struct, frozen=True):
 
 def units(reading: Reading) -> Iterator[Point]:
     """Finds numbers that the record has with one unit only, and the answer with another unit of the same dimension."""
-    said = [(sentence, number) for sentence in reading.sentences for number in numbers(sentence.text)]
+    said = [(sentence, number) for sentence in reading.sentences for number in numbers(sentence.text)][:_MOST_SAID]
     if not said:
         return
     recorded, quantities = _recorded(reading)
@@ -108,7 +113,11 @@ def units(reading: Reading) -> Iterator[Point]:
     for sentence, number in said:
         # What is told in its own unit as well is another thing here.
         units_of = [unit for unit in recorded.get(_unscaled(number), ()) if unit != _unit(number)]
-        if _is_between(reading, number) or any((_unscaled(number), unit) in told for unit in units_of):
+        if (
+            _is_between(reading, number)
+            or _WITHIN.search(sentence.text[: number.start])
+            or any((_unscaled(number), unit) in told for unit in units_of)
+        ):
             continue
         point = _other_unit(sentence, number, recorded) or _converted(sentence, number, recorded, quantities)
         if point is not None:
@@ -146,7 +155,7 @@ def _recorded(reading: Reading) -> tuple[dict[float, dict[_Unit | None, str]], l
             named = (one.value for one in field.item.fields if isinstance(one.value, str))
             words = frozenset(word for text in (field.key, *named) for word in words_of(text.replace("_", " ")))
             quantities.append(_Quantity(float(digits), unit, quote, words))
-    return recorded, quantities
+    return recorded, quantities[:_MOST_QUANTITIES]
 
 
 def _is_between(reading: Reading, number: Figure) -> bool:
@@ -275,7 +284,10 @@ def _minors(reading: Reading) -> Iterator[Point]:
     }
     for sentence in reading.sentences:
         for number in numbers(sentence.text) if minors else ():
-            is_money = bool(number.money) or _is_currency(sentence.text, number)
+            as_money = any(
+                one.money and one.value == number.value for _, every in reading.record.figures for one in every
+            )
+            is_money = (not as_money and bool(number.money)) or _is_currency(sentence.text, number)
             if is_money and number.value in minors and number.unit not in {"cents", "cent", "pence", "minor"}:
                 quote = sentence.text[number.start : number.end]
                 yield Point("wrong_fact", quote, minors[number.value], _REASON, _FIX)
@@ -287,6 +299,8 @@ def _periods(reading: Reading) -> Iterator[Point]:
         for number in numbers(sentence.text):
             match = _PERIOD.match(sentence.text, number.end)
             if match is None or (number.value < 10 and not number.places):
+                continue
+            if any(round(number.value / by, 2) in reading.record.numbers for by in _PERIODS):
                 continue
             found: dict[str, str] = {}
             for text, figures in reading.record.figures:

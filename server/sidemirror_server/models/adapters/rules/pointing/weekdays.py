@@ -12,19 +12,22 @@ _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "su
 # Right before a day, and only there: in "Monday 17 August, Tuesday 18 August" the second belongs to what follows.
 _WEEKDAY = re.compile(rf"\b({'|'.join(_DAYS)}),? (?:the )?$", re.IGNORECASE)
 _WEEKDAY_CHARS = 20
+_OTHER_YEAR = re.compile(r"\b(?:next|last|this) year\b", re.IGNORECASE)
 
 
 def weekdays(reading: Reading) -> Iterator[Point]:
     """Finds dates of the answer that are given a wrong weekday. The year is the answer's, or the one that the record
     has for the same date."""
     recorded = reading.days
-    for sentence in reading.sentences:
+    for sentence in (one for one in reading.sentences if not _OTHER_YEAR.search(one.text + reading.record.request)):
         for day in days(sentence.text):
             begin = max(0, day.start - _WEEKDAY_CHARS)
             match = _WEEKDAY.search(sentence.text[begin : day.start])
+            if match is None:
+                continue
             same = [one for one in recorded if one.may_be(day)]
             years = {day.year} if day.year else {one.year for one in same if one.year}
-            if match is None or len(years) != 1:
+            if len(years) != 1:
                 continue
             try:
                 has = _DAYS[datetime.date(years.pop() or 0, day.month, day.day).weekday()]
