@@ -14,6 +14,7 @@ from grpc.aio import ClientCallDetails
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.common_pb2 import TASK_OUTCOME_SUCCESS
+from sidemirror.v1.goal_reflection_pb2 import GOAL_STATE_COMPLETED, ReportGoalRequest
 from sidemirror_client import connect
 from sidemirror_client.calls import Carried
 from sidemirror_client.text import as_text
@@ -141,6 +142,21 @@ async def test_a_score_that_is_a_text_is_left_out(tmp_path: Path, caplog: pytest
     score: Any = "0.5"
     sidemirror.begin_turn(task="x").finish(TASK_OUTCOME_SUCCESS, score)
     assert "ends without its score: a number from 0 to 1, not 0.5" in caplog.text
+    await sidemirror.close(0)
+
+
+async def test_an_outcome_by_its_name_is_that_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Seen to report the goal as failed."""
+    sidemirror = connect(address(tmp_path))
+    outcome: Any = "TASK_OUTCOME_SUCCESS"
+    turn = sidemirror.begin_turn(task="x", goal={"goal_id": "g", "objective": "x"})
+    turn.finish(outcome)
+    (report,) = (one.request for one in turn._queue._reports)
+    assert isinstance(report, ReportGoalRequest)
+    assert report.state == GOAL_STATE_COMPLETED
+    other: Any = "done"
+    sidemirror.begin_turn(task="x").finish(other)
+    assert "ends without its outcome: there is none that is done" in caplog.text
     await sidemirror.close(0)
 
 

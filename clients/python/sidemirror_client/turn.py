@@ -140,8 +140,9 @@ class TurnParts:
     ) -> None:
         """The turn is over. Unless the outcome is UNSPECIFIED, which teaches nothing, it is reported for every block of
         lessons that the turn was given, and so is the goal, or else that of the turn's beginning. What is on its way is
-        still delivered, also after the sidecar was away. A score that is no number from 0 to 1 is left out, and a
-        warning says so."""
+        still delivered, also after the sidecar was away. A score that is no number from 0 to 1 is left out, and an
+        outcome that there is none of is UNSPECIFIED; a warning says so."""
+        outcome = _known(outcome, self.id)
         # Of a caller without types a score may be a text.
         given: object = score
         if given is not None and not (isinstance(given, int | float) and 0 <= given <= 1):
@@ -447,6 +448,18 @@ def _done(work: Coroutine[Any, Any, T], nothing: T) -> T:
         work.close()
         return nothing
     return BACKGROUND.start(work).result()
+
+
+def _known(outcome: common_pb2.TaskOutcome, turn_id: str) -> common_pb2.TaskOutcome:
+    """The outcome, which a caller without types may give by its name."""
+    by_name: dict[str, Any] = dict(common_pb2.TaskOutcome.items())
+    if outcome in by_name.values():
+        return outcome
+    if str(outcome) in by_name:
+        named: common_pb2.TaskOutcome = by_name[str(outcome)]
+        return named
+    _log.warning("turn %s ends without its outcome: there is none that is %s", turn_id, outcome)
+    return _UNSPECIFIED
 
 
 def _goal_report(goal: Goal, outcome: common_pb2.TaskOutcome, turn_id: str) -> goal_reflection_pb2.ReportGoalRequest:

@@ -98,6 +98,12 @@ RUN = re.compile(
     r"playbook|ansible|black|make|go|cargo|npm|mvn|gradle)\b",
     re.IGNORECASE,
 )
+# What runs are of one kind, whatever they are called with.
+_KINDS = {
+    "test": re.compile(r"\b(?:tests?|specs?|suites?|pytest|jest|vitest|unittest|mocha|phpunit|rspec)\b", re.IGNORECASE),
+    "build": re.compile(r"\b(?:builds?|make|compil\w{1,6}|tsc|gradle|mvn)\b", re.IGNORECASE),
+    "lint": re.compile(r"\b(?:lint\w{0,4}|clippy|eslint|ruff|mypy|typecheck)\b", re.IGNORECASE),
+}
 # What these say is told of any run, and names none.
 _OUTCOMES = frozenset(
     map(stem, word_set("warn warning error failed fail failure skipped skip passed pass ok valid invalid found"))
@@ -165,7 +171,7 @@ def telling_words(words: frozenset[str]) -> frozenset[str]:
 def _makes_good(other: PastCall, call: PastCall, before: Sequence[PastCall]) -> bool:
     """Whether a later call repeats this one with the same first argument, or for a command with the same program. It
     does not where a call before this one did the same for something else: then each is one of several."""
-    if not has_failed(other) and not is_bad_run(other) and _kinds(call) & _kinds(other):
+    if not has_failed(other) and not _has_bad_line(other) and _kinds(call) & _kinds(other):
         return True
     if other.name != call.name:
         return False
@@ -178,21 +184,13 @@ def _makes_good(other: PastCall, call: PastCall, before: Sequence[PastCall]) -> 
     return _first(other) == _first(call)
 
 
-# What runs are of one kind, whatever they are called with.
-_KINDS = {
-    "test": re.compile(r"\b(?:tests?|specs?|suites?|pytest|jest|vitest|unittest|mocha|phpunit|rspec)\b", re.IGNORECASE),
-    "build": re.compile(r"\b(?:builds?|make|compil\w{1,6}|tsc|gradle|mvn)\b", re.IGNORECASE),
-    "lint": re.compile(r"\b(?:lint\w{0,4}|clippy|eslint|ruff|mypy|typecheck)\b", re.IGNORECASE),
-}
-
-
 def _kinds(call: PastCall) -> frozenset[str]:
     """The kinds of runs that a call's name and arguments speak of."""
     text = f"{call.name.replace('_', ' ')} {call.arguments[:_ARGUMENT_CHARS]}"
     return frozenset(kind for kind, pattern in _KINDS.items() if pattern.search(text))
 
 
-def is_bad_run(call: PastCall) -> bool:
+def _has_bad_line(call: PastCall) -> bool:
     """Whether a line of a run's output says that something failed."""
     return any(is_bad(line) for line in call.text.splitlines()[:_MOST_LINES])
 

@@ -22,10 +22,11 @@ _RELATION = re.compile(
 _BEGIN = re.compile(r"[.;:\n(]|,? (?:and|but|so|while|then) ")
 _END = re.compile(r"[.;:,\n(]")
 _LEFT_CHARS, _RIGHT_CHARS = 120, 60
-# Words are the same that begin so; one that more of the events have names none.
+# What should be so, or has been made so, is no claim about what was.
 _CHANGED = re.compile(
     r"\b(?:must|ha(?:ve|s) to|needs? to|should|I (?:changed|made|set|moved|fixed)|so that|so the|from now on)\b", re.I
 )
+# Words are the same that begin so; one that more of the events have names none.
 _STARTS, _WIDE = 5, 0.5
 _MOST_EVENTS, _LINE_CHARS = 120, 240
 _REASON, _FIX = "The record's times put them the other way round.", "Tell them in the order of the record."
@@ -47,11 +48,9 @@ def sequences(reading: Reading) -> Iterator[Point]:
         for match in _RELATION.finditer(sentence.text):
             left = _BEGIN.split(sentence.text[max(0, match.start() - _LEFT_CHARS) : match.start()])[-1]
             right = _END.split(sentence.text[match.end() : match.end() + _RIGHT_CHARS])[0]
-            against = (
-                None
-                if is_unreal(left) or _CHANGED.search(sentence.text)
-                else _against(reading, left, right, timelines, match["before"] is not None)
-            )
+            if is_unreal(left) or _CHANGED.search(sentence.text):
+                continue
+            against = _against(reading, left, right, timelines, match["before"] is not None)
             if against is not None:
                 quote = f"{left}{match[0]}{right}".strip(" -*•,")
                 yield Point("wrong_fact", quote, against, _REASON, _FIX)
