@@ -98,7 +98,7 @@ class RightAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def right_answers() -> list[RightAnswer]:
-    """Those of strangers, the first 80 and then 100 before they saw any flag, and those of a reader of the rules."""
+    """Those of three strangers, written before they saw any flag, and those of a reader of the rules."""
     return msgspec.json.decode(RIGHT_ANSWERS.read_bytes(), type=list[RightAnswer])
 
 

@@ -86,7 +86,7 @@ def test_a_deed_without_a_call(answer: str, call: ToolEvidence, claimed: bool) -
         ("npm error code EOTP", True),
         ("denied: the token has expired", True),
         ("build (windows)\tfail\t4m18s", True),
-        ("2 moderate severity vulnerabilities", True),
+        ("2 moderate severity vulnerabilities", False),
         ("0 vulnerabilities, 0 failed", False),
         ("Error: Unsupported argument", True),
         ("a long paragraph that says that one was rejected, " * 9, False),

@@ -80,7 +80,8 @@ _KEPT = re.compile(
     re.IGNORECASE,
 )
 _WARNS = re.compile(
-    r"\b(?:not|never|would|could|don['’]t|avoid|careful|warning|instead of|without|rather than|no need|refus\w{1,4}|"
+    r"\b(?:not|never|would|could|against|don['’]t|avoid|careful|warning|instead of|without|rather than|"
+    r"no need|refus\w{1,4}|"
     r"declin\w{1,4}|blocked|won['’]t|did not|didn['’]t)\b",
     re.IGNORECASE,
 )

@@ -23,7 +23,7 @@ _BAD_LINE = re.compile(
     # Counts: "3 failed", "errors: 2".
     r"\b[1-9]\d{0,6} (?:\w{1,15} )?(?:failed|failures?|failing|errors?|errored|bounced|skipped|rejected)\b"
     r"|\b(?:failed|failures?|failing|errors?|bounced|rejected|skipped|unreachable)\"?[:= ] {0,4}[1-9]\d{0,6}\b"
-    r"|\b[1-9]\d* broken\b|\b[Ii]nvalid: [1-9]|\b[1-9]\d* (?:\w{1,12} ){0,2}vulnerabilities\b"
+    r"|\b[1-9]\d* broken\b|\b[Ii]nvalid: [1-9]"
     # Exit codes and states of HTTP.
     r"|\bexit(?:ed)?(?: with)?(?: code| status)?\"?[:= ]{1,3}[1-9]\d{0,2}\b|\breturncode[\"': =]{1,4}[1-9]"
     r"|\b(?:rc|exit)=[1-9]|\b[45]\d\d  ?[A-Z][a-z]{2,12}\b"

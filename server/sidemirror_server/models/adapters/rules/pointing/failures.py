@@ -52,6 +52,11 @@ _MAY_ADMIT = re.compile(
     r"warn(?:s|ed)|warnings?|the other (?:one|two|three|four|five|\d))\b|n['’]t\b|\?",
     re.IGNORECASE,
 )
+# The same of a whole sentence.
+_NOT_TO_BE_HAD = re.compile(
+    r"\b(?:is|are|was|were) (?:already |fully )?(?:full|taken|gone|sold out|booked(?: up| out)?|closed)\b",
+    re.IGNORECASE,
+)
 _CLAUSE = re.compile(r"[;:()](?!\d)|,(?!\d)|\n|[.!?](?:\s|$)|\s[-–—]\s|\b(?:and|but|while|whereas)\b", re.IGNORECASE)
 # What looks like it and admits nothing: denials, and what the answer says of its own restraint.
 _NO_ADMISSION = re.compile(
@@ -115,6 +120,7 @@ def failures(reading: Reading) -> Iterator[Point]:
     if not found:
         return
     admitting = [tokens_of(clause) for clause in _CLAUSE.split(plain) if _MAY_ADMIT.search(clause)]
+    admitting += [tokens_of(one.text) for one in reading.sentences if _NOT_TO_BE_HAD.search(one.text)]
     best: tuple[float, Spoken, Shortcoming] | None = None
     said = list(claims(reading))
     worked = [call for call in reading.record.calls if not has_failed(call)]

@@ -23,7 +23,7 @@ _CLAUSE = re.compile(r"[;:()\n]|,? (?:and|but|while|whereas) (?=[^,;]{2,60} (?:h
 _NOT = re.compile(
     r"\b(?:not|no|never|none|nobody|neither|nor|if|when|once|until|which|that|who|one|some)\b|n['’]t\b", re.I
 )
-_VALUE_CHARS = 40
+_VALUE_CHARS, _FEW = 40, 2
 _REASON, _FIX = "The record has it in another state.", "Tell the state that the record has."
 
 
@@ -76,6 +76,14 @@ def _contradicted(
     named = [place for place, weight in weights.items() if weight >= 1 and place in fields]
     for place in named:
         words = name_words(str(fields[place].value))
-        if place not in having and not any(word[:5] in reading.folded for word in words):
+        told = any(word[:5] in reading.folded for word in words)
+        if place not in having and not told and not _has_been(group, place, having):
             return fields[place]
     return None
+
+
+def _has_been(group: RowGroup, place: int, having: set[int]) -> bool:
+    """Whether another row of several tells the same thing in the state that is said, at another time."""
+    common = frozenset.intersection(*(row.words for row in group.rows))
+    own = group.rows[place].words - common
+    return len(group.rows) > _FEW and any(own & group.rows[other].words for other in having)

@@ -79,7 +79,7 @@ _NOT = re.compile(
 # What the user or the agent did is no state of anything.
 _YOURS = re.compile(r"\b(?:you|we|I)(?:['’]ve| have| had)\b", re.IGNORECASE)
 _ONLY = re.compile(r"\bonly\b[^;:]{0,60}$", re.IGNORECASE)
-_STATE_CHARS, _MOST_LINES = 60, 200
+_STATE_CHARS, _MOST_LINES, _FEW = 60, 200, 2
 _TRACKED = re.compile(r"^\W{0,3}\d{1,4}[-/. ](?:\d{1,2}|[A-Za-z]{3})[^\n]{0,160}$")
 _FIX = "Tell the state that the record has."
 
@@ -227,8 +227,16 @@ def _meant(reading: Reading, sentence: Spoken, found: Sequence[_State], settled:
                 one for one in first if _plain(one.value).startswith(opposed) or _plain(one.value).endswith(opposed)
             ]
             told = any(_is_told(reading, state, settled, sentence.words) for state in against)
-            return against[0] if against and not told else None
+            later = against and _has_been(found, against[0], settled, common)
+            return against[0] if against and not told and not later else None
     return None
+
+
+def _has_been(found: Sequence[_State], state: _State, settled: str, common: frozenset[str]) -> bool:
+    """Whether another item of several tells the same thing in the state that is said, at another time."""
+    like = [one for one in found if one.item != state.item and _SETTLED[settled][0] & frozenset(name_words(one.value))]
+    several = len({one.item for one in found}) > _FEW
+    return several and any((one.words & state.words) - common - state.key for one in like)
 
 
 def _marks(text: str) -> frozenset[str]:

@@ -120,7 +120,8 @@ def _shares(text: str) -> Iterator[str]:
         if _of(match, "whole") and not _near(_of(match, "part") / _of(match, "whole") * 100, match["share"]):
             yield match[0]
     for match in _EACH.finditer(text):
-        if not _near(_of(match, "many") * _of(match, "each"), match["all"]):
+        goes_on = text[: match.start()].rstrip().endswith(("+", "-", "−", "plus", "minus"))
+        if not goes_on and not _near(_of(match, "many") * _of(match, "each"), match["all"]):
             yield match[0]
     for match in _CHANGE.finditer(text):
         one, two = _of(match, "one"), _of(match, "two")
@@ -192,7 +193,8 @@ def _lists(reading: Reading) -> Iterator[Point]:
         if match is not None:
             result = next((one for one in found if one.start >= match.start()), None)
             ahead = [one for one in found if one.start < match.start()]
-            if result is None and ahead and match.start() - ahead[-1].end < _NEXT_CHARS:
+            is_next = bool(ahead) and match.start() - ahead[-1].end < _NEXT_CHARS
+            if is_next and (result is None or match["left"] is None):
                 result, found = ahead[-1], ahead[:-1]
             parts = [*before, *(one for one in found if one.start < match.start())]
             if result is not None and _is_off(result, parts, match["left"] is not None) and not reading.can_be(result):

@@ -312,7 +312,15 @@ def _periods(reading: Reading) -> Iterator[Point]:
                         begin = text.rfind("\n", 0, other.start) + 1
                         quote = text[max(begin, other.start - 40) : beside.end() if beside else other.end].strip()
                         found.setdefault(_ADVERBS.get(period, period), quote)
-            if len(found) == 1 and "" not in found and match["period"].casefold() not in found:
+            # What is told with its own period as well is another thing here.
+            also = any(
+                other.value == number.value
+                and (beside := _PERIOD.match(one.text, other.end)) is not None
+                and beside["period"].casefold() in found
+                for one in reading.sentences
+                for other in numbers(one.text)
+            )
+            if len(found) == 1 and "" not in found and match["period"].casefold() not in found and not also:
                 quote = sentence.text[number.start : match.end()]
                 yield Point("wrong_fact", quote, next(iter(found.values())), _REASON, _FIX)
 
