@@ -1,5 +1,6 @@
 """What the mechanisms of pointing read from a record and an answer, each part by itself."""
 
+import json
 import time
 from collections.abc import Sequence
 
@@ -242,7 +243,7 @@ def test_an_error_that_is_told_in_its_own_words_is_told() -> None:
 )
 def test_whatever_is_on_record_nothing_raises(request_: str, answer: str, record: str) -> None:
     """Seen to fail: a critique without an answer."""
-    results = (ok("get", record), ToolEvidence("run", record, failed=True, arguments=record))
+    results = (ok("get", record, record), ToolEvidence("run", record, failed=True, arguments=record))
     critique_answer(evidence_of(CritiqueMaterial(request_, answer, results)))
 
 
@@ -257,15 +258,15 @@ NUMBERS = " ".join(str(number) for number in range(10_007, 90_000, 16))
         ("On " + ", ".join(f"{day % 28 + 1} June" for day in range(1_800)), "3 May 2026\n" * 2_500),
         (
             " ".join(f"The run number {run} is done and all of it passed." for run in range(80)),
-            '[{"status": "failed"}, ' * 900,
+            json.dumps([{"status": "failed", "run": run} for run in range(600)]),
         ),
         ("It is 12345.", "{" + ", ".join(f'"k{key}": "value {key}"' for key in range(1_000)) + ', "rows": [{"a": 1}]}'),
         ("The bad commit is " + ", the bad commit is ".join(f"d17f{commit:04}" for commit in range(500)), NUMBERS),
     ],
 )
 def test_much_to_compare_takes_no_time_to_speak_of(answer: str, record: str) -> None:
-    """Seen to fail: 15 seconds for numbers, more than 6 for each of the others."""
+    """Seen to fail, with 6 to 9 seconds, for numbers, times, days and failed items."""
     evidence = evidence_of(CritiqueMaterial("What?", answer, tuple(ok(f"get_{call}", record) for call in range(3))))
     begun_s = time.process_time()
     points_of(evidence, answer)
-    assert time.process_time() - begun_s < 3
+    assert time.process_time() - begun_s < 5
