@@ -154,9 +154,11 @@ async def test_an_outcome_by_its_name_is_that_one(tmp_path: Path, caplog: pytest
     (report,) = (one.request for one in turn._queue._reports)
     assert isinstance(report, ReportGoalRequest)
     assert report.state == GOAL_STATE_COMPLETED
-    other: Any = "done"
-    sidemirror.begin_turn(task="x").finish(other)
-    assert "ends without its outcome: there is none that is done" in caplog.text
+    others: tuple[Any, ...] = ("done", 1.0, 7, [], Hostile())
+    for other in others:
+        sidemirror.begin_turn(task="x").finish(other)
+    for said in ("done", "1.0", "7", "[]", "<tests.clients"):
+        assert f"ends without its outcome: there is none that is {said}" in caplog.text
     await sidemirror.close(0)
 
 

@@ -14,7 +14,7 @@ from tests.faults.waiting import until
 from tests.wire.calls import MEDIUM
 
 OUTAGE_S, PATIENCE_S = 4.0, 30.0
-# Until the sidecar counts as away, and until it is found again: a probe that is on its way takes 2 s to give up.
+# Until it is found again once the network carries: a probe that is on its way takes 2 s to give up.
 BACK_S = 6.0
 
 

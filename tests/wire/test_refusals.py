@@ -6,6 +6,7 @@ import logging
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,7 @@ def guess(address: str, times: int, first: int = 0) -> None:
 def test_a_flood_of_guesses_leaves_few_lines_and_their_number(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Another one's line, and that of a token that is known, are not hidden by it. Seen to fail when `tell_stranger`
     does not look at how many there were (90 lines), and when it counts all peers together (no line of the others)."""
+    begun_s = time.monotonic()
     file = write_access(tmp_path / "access.json")
     server = SidecarThread(tmp_path, settings={"access_file": str(file)})
     server.start()
@@ -66,7 +68,7 @@ def test_a_flood_of_guesses_leaves_few_lines_and_their_number(tmp_path: Path, ca
     (more,) = lines(caplog, "more_calls_refused")
     assert more["count"] == 70
     assert (more["peers"], more["tokens"]) == ({"unix:": 70}, {})
-    assert 0 <= more["seconds"] < 60  # a fast machine takes no tenth of one
+    assert 0 <= more["seconds"] <= time.monotonic() - begun_s  # a fast machine takes no tenth of one
 
 
 def test_their_number_is_told_while_they_go_on(

@@ -453,12 +453,13 @@ def _done(work: Coroutine[Any, Any, T], nothing: T) -> T:
 def _known(outcome: common_pb2.TaskOutcome, turn_id: str) -> common_pb2.TaskOutcome:
     """The outcome, which a caller without types may give by its name."""
     by_name: dict[str, Any] = dict(common_pb2.TaskOutcome.items())
-    if outcome in by_name.values():
+    given: object = outcome
+    if isinstance(given, int) and given in by_name.values():
         return outcome
-    if str(outcome) in by_name:
-        named: common_pb2.TaskOutcome = by_name[str(outcome)]
+    if isinstance(given, str) and given in by_name:
+        named: common_pb2.TaskOutcome = by_name[given]
         return named
-    _log.warning("turn %s ends without its outcome: there is none that is %s", turn_id, outcome)
+    _log.warning("turn %s ends without its outcome: there is none that is %s", turn_id, sendable(given))
     return _UNSPECIFIED
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
-from sidemirror_server.models.adapters.rules.pointing.record import PastCall, Record, jsons_in
+from sidemirror_server.models.adapters.rules.pointing.record import ARGUMENT_CHARS, PastCall, Record, jsons_in
 from sidemirror_server.models.adapters.rules.pointing.texts import name_words, sentences, stem, word_set, words_of
 
 # Past participles, and the words of calls that do it, one action a line. Chosen here, by hand.
@@ -73,7 +73,8 @@ _ACTIONS: dict[str, tuple[str, frozenset[str]]] = {}
 for _line in _ACTIONS_TEXT.strip().splitlines():
     _said, _does = _line.split("|")
     for _participle in (word.replace("-", " ") for word in _said.split()):
-        _ACTIONS[_participle] = _participle, frozenset(map(stem, _does.split())) | {stem(_participle)}
+        _by = frozenset(map(stem, _does.split())) | {stem(_participle)}
+        _ACTIONS[_participle] = _participle, _ACTIONS.get(_participle, ("", frozenset[str]()))[1] | _by
 _PARTICIPLES = "|".join(sorted(_ACTIONS, key=len, reverse=True))
 _SAYS_DONE = re.compile(
     r"\b(?:(?P<own>I(?:['’]ve| have)?|we(?:['’]ve| have))(?: (?:just|also|now|already|successfully|then|"
@@ -253,12 +254,15 @@ def _reads_only(command: str) -> bool:
     return bool(parts) and all(_READING.match(part) for part in parts)
 
 
-def changed_after(record: Record, call: PastCall) -> bool:
-    """Whether a later call that worked may have changed what this one has read."""
-    if not only_reads(call):
-        return False
-    later = record.calls[record.calls.index(call) + 1 :]
-    return any(not has_failed(other) and not only_reads(other) for other in later)
+def last_change(record: Record) -> int:
+    """The place of the last call that worked and may have changed what calls before it have read; -1 without one."""
+    changed = (call.place for call in reversed(record.calls) if not only_reads(call) and not has_failed(call))
+    return next(changed, -1)
+
+
+def is_out_of_date(call: PastCall, change: int) -> bool:
+    """Whether what a call has read may have been changed since. `change`: that of `last_change`."""
+    return call.place < change and only_reads(call)
 
 
 def could_do(call: PastCall, claim: ClaimedDeed) -> bool:
@@ -269,7 +273,7 @@ def could_do(call: PastCall, claim: ClaimedDeed) -> bool:
         return True
     if claim.verb in _WRITES and call.name_words & set(words_of(claim.quote)):
         return True
-    words = call.words | frozenset(map(stem, re.findall(r"[A-Za-z]{2,20}", call.arguments[:2_000])))
+    words = call.words | frozenset(map(stem, re.findall(r"[A-Za-z]{2,20}", call.arguments[:ARGUMENT_CHARS])))
     if may_do_anything(call):
         return not call.arguments or bool(claim.does & words)
     return False

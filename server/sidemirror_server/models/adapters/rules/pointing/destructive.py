@@ -1,4 +1,4 @@
-"""Finds proposals to destroy something that nobody asked to destroy."""
+"""Finds what was destroyed, or is proposed to be, that nobody asked to destroy."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,8 +21,10 @@ _COMMAND = re.compile(
     r"|\bformat [A-Za-z]:|\bRemove-Item\b[^`\n]{0,60}|\bcrontab -r\b|\bnpm unpublish\b[^`\n]{0,40}",
     re.IGNORECASE,
 )
-# What a tool makes anew.
-_REBUILT = re.compile(r"\b(?:node_modules|dist|build|target|__pycache__|\.?venv|\.?cache\w*|tmp)\b", re.IGNORECASE)
+# What is removed to be made anew.
+_REBUILT = re.compile(
+    r"^rm .*\b(?:node_modules|dist|build|target|__pycache__|\.?venv|\.?cache\w*|tmp)\b", re.IGNORECASE
+)
 # What is about to be done. A deed in the past may have been part of the task, and what can be undone is no harm.
 _ANNOUNCED = re.compile(
     r"\bI(?:['’]ll| will| am (?:now )?going to|['’]m (?:now )?going to)(?: (?:now|then|also|next|simply|just|first|"

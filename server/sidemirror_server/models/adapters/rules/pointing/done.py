@@ -12,7 +12,7 @@ from sidemirror_server.models.adapters.rules.pointing.actions import (
 )
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
-from sidemirror_server.models.adapters.rules.pointing.record import PastCall
+from sidemirror_server.models.adapters.rules.pointing.record import ARGUMENT_CHARS, PastCall
 from sidemirror_server.models.adapters.rules.pointing.texts import name_words, sentences, stem, word_set, words_of
 
 _RAN = word_set("ran executed tested benchmarked")
@@ -26,8 +26,8 @@ _NOT = re.compile(r"\b(?:not|never|no|should|would|will|if|once|when|need|please
 # In the answer itself.
 _HERE = re.compile(r"\b(?:below|above|here)\b", re.IGNORECASE)
 _PART = re.compile(r"[,;:?!]|\band\b")
-# Of a result and of arguments so much is searched. In code points.
-_RESULT_CHARS, _ARGUMENT_CHARS = 20_000, 2_000
+# Of a result so much is searched. In code points.
+_RESULT_CHARS = 20_000
 _REASON, _FIX = "No call on record did this.", "Do it, or say that it is not done."
 
 
@@ -95,7 +95,7 @@ _PLAIN_THINGS = frozenset(
     map(stem, word_set("other same file files data record records result results system which only them"))
 )
 # What an agent has been told beside the record.
-_UNSEEN = word_set("policy polici terms guidel rules conditions")
+_UNSEEN = tuple(map(stem, word_set("policy terms guidelines rules conditions")))
 _STARTS, _LEAST_WORDS = 6, 2
 
 
@@ -151,7 +151,7 @@ def _ran_tests(call: PastCall) -> bool:
 
 
 def _told_somebody(call: PastCall) -> bool:
-    words = call.words | frozenset(words_of(call.arguments[:_ARGUMENT_CHARS]))
+    words = call.words | frozenset(words_of(call.arguments[:ARGUMENT_CHARS]))
     if call.name_words & _MESSAGES or words & _INVITES:
         return True
     return may_do_anything(call) and (not call.arguments or bool(words & _MESSAGES))

@@ -9,7 +9,7 @@ from sidemirror_server.models.adapters.rules.pointing.texts import Figure, Spoke
 
 # With fewer digits two numbers are near by chance; an amount with no more may be the sum or product of others.
 _LEAST_DIGITS, _TELLING_DIGITS = 3, 4
-# A sentence with more values that are not on record was worked out.
+# So many values of a sentence that are not on record are looked for there.
 _MOST_UNKNOWN = 10
 # One is told in the unit of the other, or in another magnitude of it.
 _MAGNITUDES = (1, 1e3, 1e-3, 1e6, 1e-6, 0.01)

@@ -10,13 +10,13 @@ import msgspec
 from sidemirror_server.models.adapters.rules.advice import telling
 from sidemirror_server.models.adapters.rules.pointing.actions import has_failed, only_reads
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
-from sidemirror_server.models.adapters.rules.pointing.record import DataField, Item, PastCall
+from sidemirror_server.models.adapters.rules.pointing.record import ARGUMENT_CHARS, DataField, Item, PastCall
 from sidemirror_server.models.adapters.rules.pointing.texts import name_words, stem, tokens_of, word_set
 
 # Of a block of failing lines so much is quoted. A shorter line than that says only that something failed, and a longer
 # one is a paragraph and no line of a run. In code points.
 _QUOTE_CHARS, _TELLING_CHARS, _LINE_CHARS = 240, 12, 400
-_MOST_LINES, _TEXT_CHARS, _ARGUMENT_CHARS = 400, 600, 2_000
+_MOST_LINES, _TEXT_CHARS = 400, 600
 _HTTP_ERRORS = range(400, 600)
 # A failing line of a run, a report or a table. Words of logs that merely mention errors are no part of it.
 _BAD_LINE = re.compile(
@@ -131,7 +131,7 @@ class Shortcoming(msgspec.Struct, frozen=True):
 def shortcomings(reading: Reading) -> Iterator[Shortcoming]:
     """What failed on record and was not made good, the oldest call first."""
     calls = reading.record.calls
-    given = {call: call.words | tokens_of(call.arguments[:_ARGUMENT_CHARS]) for call in calls}
+    given = {call: call.words | tokens_of(call.arguments[:ARGUMENT_CHARS]) for call in calls}
     failed = [call for call in calls if has_failed(call)]
     for place, call in enumerate(calls):
         if any(_makes_good(other, call, calls[:place]) for other in calls[place + 1 :]):
@@ -150,7 +150,7 @@ def shortcomings(reading: Reading) -> Iterator[Shortcoming]:
 
 def is_run(call: PastCall) -> bool:
     """Whether a call ran tests, checks or a build."""
-    return RUN.search(f"{call.name.replace('_', ' ')} {call.arguments[:_ARGUMENT_CHARS]}") is not None
+    return RUN.search(f"{call.name.replace('_', ' ')} {call.arguments[:ARGUMENT_CHARS]}") is not None
 
 
 def is_bad(line: str) -> bool:
@@ -169,8 +169,9 @@ def telling_words(words: frozenset[str]) -> frozenset[str]:
 
 
 def _makes_good(other: PastCall, call: PastCall, before: Sequence[PastCall]) -> bool:
-    """Whether a later call repeats this one with the same first argument, or for a command with the same program. It
-    does not where a call before this one did the same for something else: then each is one of several."""
+    """Whether a later call is a run of the same kind without a failing line, or repeats this one: with the same first
+    argument, or for a command with the same program. It does not where a call before this one did the same for
+    something else: then each is one of several."""
     if not has_failed(other) and not _has_bad_line(other) and _kinds(call) & _kinds(other):
         return True
     if other.name != call.name:
@@ -186,7 +187,7 @@ def _makes_good(other: PastCall, call: PastCall, before: Sequence[PastCall]) -> 
 
 def _kinds(call: PastCall) -> frozenset[str]:
     """The kinds of runs that a call's name and arguments speak of."""
-    text = f"{call.name.replace('_', ' ')} {call.arguments[:_ARGUMENT_CHARS]}"
+    text = f"{call.name.replace('_', ' ')} {call.arguments[:ARGUMENT_CHARS]}"
     return frozenset(kind for kind, pattern in _KINDS.items() if pattern.search(text))
 
 
@@ -196,12 +197,12 @@ def _has_bad_line(call: PastCall) -> bool:
 
 
 def _first(call: PastCall) -> str:
-    found = _FIRST.search(call.arguments[:_ARGUMENT_CHARS])
+    found = _FIRST.search(call.arguments[:ARGUMENT_CHARS])
     return found[0] if found else call.arguments
 
 
 def _programs(command: str) -> frozenset[str]:
-    found = _PROGRAM.findall(command[:_ARGUMENT_CHARS])
+    found = _PROGRAM.findall(command[:ARGUMENT_CHARS])
     return frozenset(one for one in found if one.split()[0] not in _RUNNERS)
 
 

@@ -16,7 +16,7 @@ from sidemirror_server.models.adapters.rules.pointing.failing import (
 )
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
-from sidemirror_server.models.adapters.rules.pointing.record import PastCall
+from sidemirror_server.models.adapters.rules.pointing.record import ARGUMENT_CHARS, PastCall
 from sidemirror_server.models.adapters.rules.pointing.texts import SPELLED, Spoken, numbers, tokens_of
 
 _FIX = "Say what failed."
@@ -99,11 +99,7 @@ _NEGATED = re.compile(r"\b(?:[Nn]ot|never|[Nn]o|[Nn]othing|cannot|[Nn]either|nor
 _LOOKED = re.compile(r"\b(?:I|we)(?:['’]ve| have)? (?:found|looked|checked|searched|read|saw|opened)\b", re.IGNORECASE)
 _MUST = re.compile(r"\b(?:must|needs? to|looks like|seems|have to|has to)\b", re.IGNORECASE)
 _EVERY = re.compile(r"\b(?:all|each of|every one of|both)\b", re.IGNORECASE)
-_SPELLED = dict(
-    enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-    )
-)
+_SPELLED = {int(value): word for word, value in reversed(SPELLED.items())}
 # What is quoted says nothing of what was done.
 _QUOTED = re.compile(r"[\"“][^\"”\n]{1,60}[\"”]")
 
@@ -124,7 +120,7 @@ def failures(reading: Reading) -> Iterator[Point]:
     best: tuple[float, Spoken, Shortcoming] | None = None
     said = list(claims(reading))
     worked = [call for call in reading.record.calls if not has_failed(call)]
-    given = [(call, call.words | tokens_of(call.arguments[:2_000])) for call in worked if not only_reads(call)]
+    given = [(call, call.words | tokens_of(call.arguments[:ARGUMENT_CHARS])) for call in worked if not only_reads(call)]
     done = [claim.quote for claim in said if any(could_do(call, claim) for call in worked)]
     told = {failure.call for failure in found if failure.whole and _is_told(reading, failure)}
     told |= {failure.call for failure in found if failure.whole and any(words & failure.rare for words in admitting)}

@@ -18,7 +18,7 @@ from sidemirror_server.models.adapters.rules.pointing.texts import (
 
 # Values with fewer digits need words around them that the record has as well; with fewer than two all are near.
 _TELLING_DIGITS, _LEAST_DIGITS = 4, 2
-# A sentence with more values that are not on record was worked out.
+# So many values of a sentence that are not on record are looked for there.
 _MOST_UNKNOWN = 10
 _BEFORE_CHARS, _AFTER_CHARS, _TEXT_CHARS = 60, 40, 20_000
 # What is no misreading: what comes next, and what is added up.

@@ -11,6 +11,8 @@ from sidemirror_server.models.evidence import Evidence, EvidenceStep
 
 # Only this much of a result is read, and of all results together: longer ones are documents. In code points.
 READ_CHARS, READ_CHARS_IN_ALL = 32_000, 100_000
+# And of the arguments of a call.
+ARGUMENT_CHARS = 2_000
 _MOST_ITEMS = 600
 _COMMANDS = frozenset({"cmd", "command", "args", "code", "query", "sql", "script", "statement", "input"})
 _MOST_TRIES = 20
@@ -74,7 +76,7 @@ class PastCall:
     @cached_property
     def words(self) -> frozenset[str]:
         """The words of the name and the arguments, those within identifiers too."""
-        return self.name_words | frozenset(name_words(self.arguments[:2_000]))
+        return self.name_words | frozenset(name_words(self.arguments[:ARGUMENT_CHARS]))
 
 
 class DataField:

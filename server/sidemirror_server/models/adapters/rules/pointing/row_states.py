@@ -6,7 +6,7 @@
 import re
 from collections.abc import Iterator
 
-from sidemirror_server.models.adapters.rules.pointing.actions import changed_after
+from sidemirror_server.models.adapters.rules.pointing.actions import is_out_of_date, last_change
 from sidemirror_server.models.adapters.rules.pointing.facts import FactRow, RowGroup, aligned
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
@@ -29,7 +29,8 @@ _REASON, _FIX = "The record has it in another state.", "Tell the state that the 
 
 def row_states(reading: Reading) -> Iterator[Point]:
     """Finds a state that other rows of a result have, told of a row with another one that the answer leaves out."""
-    groups = [(group, fields) for group in reading.facts.groups if (fields := _states(reading, group))]
+    change = last_change(reading.record)
+    groups = [(group, fields) for group in reading.facts.groups if (fields := _states(group, change))]
     for sentence in reading.sentences if groups else ():
         begin = 0
         for end in (*(cut.end() for cut in _CLAUSE.finditer(sentence.text)), len(sentence.text)):
@@ -44,12 +45,12 @@ def row_states(reading: Reading) -> Iterator[Point]:
                     break
 
 
-def _states(reading: Reading, group: RowGroup) -> dict[int, DataField]:
+def _states(group: RowGroup, change: int) -> dict[int, DataField]:
     """The state of each row, by its place, unless a later call may have changed it; empty if all have the same."""
     found = {}
     for place, row in enumerate(group.rows):
         state = _state(row)
-        if state is not None and not changed_after(reading.record, state.item.call):
+        if state is not None and not is_out_of_date(state.item.call, change):
             found[place] = state
     return found if len({field.value for field in found.values()}) > 1 else {}
 

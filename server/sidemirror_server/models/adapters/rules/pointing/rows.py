@@ -18,6 +18,7 @@ from sidemirror_server.models.adapters.rules.pointing.facts import (
 )
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
+from sidemirror_server.models.adapters.rules.pointing.record import ARGUMENT_CHARS
 from sidemirror_server.models.adapters.rules.pointing.texts import Spoken
 
 # What sets several rows beside each other.
@@ -30,7 +31,7 @@ _COMPARES = re.compile(
 # A range speaks of several rows, and a quantity that is written in one word is no thing.
 _RANGE = re.compile(r"(?:\b(?:to|until|till|through)|[–-]) ?$", re.IGNORECASE)
 _QUANTITY = re.compile(r"\d{1,6}-?[a-z]{1,4}")
-_ARGUMENT_CHARS, _MOST_TIMES = 2_000, 366
+_MOST_TIMES = 366
 _REASON, _FIX = "What stands beside it on record has another.", "Take it from the row that is meant."
 
 
@@ -52,7 +53,7 @@ def _written(reading: Reading) -> Iterator[Value]:
     """What the agent gave to calls."""
     for call in reading.record.calls:
         if call.arguments:
-            yield from (value for value, *_ in typed(call.arguments[:_ARGUMENT_CHARS]))
+            yield from (value for value, *_ in typed(call.arguments[:ARGUMENT_CHARS]))
 
 
 def _odd_one(reading: Reading, sentence: Spoken, group: RowGroup, given: frozenset[Value]) -> Point | None:

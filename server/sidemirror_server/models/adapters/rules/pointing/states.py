@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from sidemirror_server.models.adapters.rules.pointing.actions import changed_after
+from sidemirror_server.models.adapters.rules.pointing.actions import is_out_of_date, last_change
 from sidemirror_server.models.adapters.rules.pointing.facts import marks, typed
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
@@ -85,6 +85,9 @@ _FIX = "Tell the state that the record has."
 
 
 class _State(msgspec.Struct, frozen=True):
+    """A state on record. `words`: what it is the state of; `key`: the words of its field's name; `item`: what it
+    stands in."""
+
     value: str
     quote: str
     words: frozenset[str]
@@ -130,8 +133,9 @@ def _is_known(reading: Reading, said: str) -> bool:
 
 
 def _unsettled(reading: Reading) -> Iterator[_State]:
+    change = last_change(reading.record)
     for call in reading.record.worked:
-        if changed_after(reading.record, call):
+        if is_out_of_date(call, change):
             continue
         beside: dict[int, set[str]] = {}
         for item in call.items:
@@ -227,8 +231,8 @@ def _meant(reading: Reading, sentence: Spoken, found: Sequence[_State], settled:
                 one for one in first if _plain(one.value).startswith(opposed) or _plain(one.value).endswith(opposed)
             ]
             told = any(_is_told(reading, state, settled, sentence.words) for state in against)
-            later = against and _has_been(found, against[0], settled, common)
-            return against[0] if against and not told and not later else None
+            been = against and _has_been(found, against[0], settled, common)
+            return against[0] if against and not told and not been else None
     return None
 
 
