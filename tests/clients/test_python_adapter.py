@@ -37,6 +37,9 @@ class Recorded(Sidemirror):
     def report(self, event: pb.TurnEvent) -> None:
         self.events.append(event)
 
+    def report_in_passing(self, event: pb.TurnEvent) -> None:
+        self.events.append(event)
+
     def finish(self, outcome: int, goal: object = None) -> None:
         self.ended += 1
         self.outcome = outcome

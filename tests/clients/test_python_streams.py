@@ -11,6 +11,7 @@ import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_client import connect, delivery
+from sidemirror_client.adapter import Home
 from sidemirror_client.calls import CALLS_AT_ONCE
 from tests.faults.waiting import until
 
@@ -168,6 +169,39 @@ async def test_events_without_an_answer_go_with_those_behind_them(
         ["model_started"],
         ["model_returned"],
         ["tool_called"],
+    ]
+
+
+async def test_in_a_framework_the_end_of_a_call_that_may_be_spoken_of_goes_at_once(
+    hearing: Hearing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one that fails, may have failed, or repeats an earlier one. All others wait for what is behind them. Seen to
+    fail when each waits, and when none does."""
+    monkeypatch.setattr(delivery, "GATHER_S", 3600.0)
+    async with connect(address(tmp_path)) as sidemirror, asyncio.timeout(60):
+        run = Home(sidemirror, None).begin("look")
+        await until(lambda: len(hearing.requests) == 1, within_s=50)
+
+        def call(call_id: str, path: str, content: str) -> None:
+            run.tool_called(call_id, "look", {"path": path})
+            run.tool_returned(call_id, content)
+
+        call("1", "a", "there")
+        call("2", "b", "there")
+        with pytest.raises(AssertionError):
+            await until(lambda: len(hearing.requests) > 1, within_s=0.3)
+        call("3", "a", "there")
+        await until(lambda: len(hearing.requests) == 2, within_s=50)
+        call("4", "c", "Error: no such file")
+        await until(lambda: len(hearing.requests) == 3, within_s=50)
+        run.tool_called("5", "look", {"path": "d"})
+        run.tool_failed("5", "no such file")
+        await until(lambda: len(hearing.requests) == 4, within_s=50)
+        await sidemirror.close(flush_s=50)
+    assert hearing.requests[1:4] == [
+        ["tool_called", "tool_returned"] * 3,
+        ["tool_called", "tool_returned"],
+        ["tool_called", "tool_failed"],
     ]
 
 

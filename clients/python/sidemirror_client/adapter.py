@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from sidemirror.v1 import common_pb2
@@ -68,6 +68,13 @@ class Home:
         return Run(_Shared(self._client, self._settings, task, _id(session_id), agent, (provider, model)), agent)
 
 
+class _Open(NamedTuple):
+    """A call that has not ended: who has called, and whether the same was called before in the turn."""
+
+    agent: str
+    is_repeated: bool
+
+
 class _Shared:
     """What a run has in common with those that its tools begin: the turn, and how far it has come."""
 
@@ -81,8 +88,9 @@ class _Shared:
         self.must_ask = False
         self.needs_lessons = settings.lessons
         self.revisions_left = settings.revisions
-        # The agents of calls on record that have not ended yet, by the call's id.
-        self.open: dict[str, str] = {}
+        # The calls on record that have not ended yet, by their id, and what was called in the turn.
+        self.open: dict[str, _Open] = {}
+        self.called: set[int] = set()
         started: Started = {
             "session_id": settings.session_id or session_id,
             "task": self.task,
@@ -96,9 +104,13 @@ class _Shared:
             started["budget"] = settings.budget
         self.turn = client.begin_turn(agent=_name(agent), **started)
 
-    def report(self, agent: str, **kind: Any) -> None:
-        """An event of the agent's."""
-        self.turn.report(pb.TurnEvent(agent=_name(agent), **kind))
+    def report(self, agent: str, *, can_wait: bool = False, **kind: Any) -> None:
+        """An event of the agent's. `can_wait`: the sidecar says nothing to it."""
+        event = pb.TurnEvent(agent=_name(agent), **kind)
+        if can_wait:
+            self.turn.report_in_passing(event)
+        else:
+            self.turn.report(event)
 
     def told(self, text: str) -> str:
         """What of a text is reported."""
@@ -159,9 +171,11 @@ class Run:
         """A tool is called, once for each id that is open. `arguments` are a text, or become JSON."""
         if self.is_open(call_id):
             return
-        if call_id:
-            self._shared.open[call_id] = self._agent
         said = self._told(as_text(arguments))
+        called, what = self._shared.called, hash((name, said))
+        if call_id:
+            self._shared.open[call_id] = _Open(self._agent, what in called)
+        called.add(what)
         self._shared.report(
             self._agent, tool_called=pb.ToolCalled(call_id=_id(call_id), name=_name(name), arguments=said)
         )
@@ -262,10 +276,10 @@ class Run:
         return _tried("outcome", partial(_judged, judge), answer, unknown)
 
     def _ended(self, call_id: str, *, must_ask: bool, **kind: Any) -> None:
-        # The end of a call is of the agent that has called.
-        agent = self._shared.open.pop(call_id, "") or self._agent
+        call = self._shared.open.pop(call_id, _Open("", is_repeated=True))
         self._shared.must_ask |= must_ask
-        self._shared.report(agent, **kind)
+        # The end of a call is of the agent that has called. The sidecar speaks of failures and of circles.
+        self._shared.report(call.agent or self._agent, can_wait=not (must_ask or call.is_repeated), **kind)
 
     def _told(self, text: str) -> str:
         return self._shared.told(text)

@@ -28,7 +28,7 @@ _REPORT_S = 10.0
 # Between streams that are opened one after the other. Chosen here: a thousand turns are back in a second more.
 _BREATH_S = 0.001
 # How long an event that the sidecar says nothing to waits for those behind it (decision 109).
-GATHER_S = 0.005
+GATHER_S = 0.02
 _HIDDEN = frozenset({"ack", "heartbeat", "closing"})
 
 

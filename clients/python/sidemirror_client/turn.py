@@ -106,11 +106,12 @@ class TurnParts:
 
         Of a text of more than 256 KiB, which is what the sidecar takes, the beginning is kept. After `finish` it is not
         reported any more: a warning is logged, once for each turn."""
-        event = _copy(event) if event is not None else pb.TurnEvent(**kind)
-        wakes = self._queue.put(event)
-        if wakes and self._delivery is not None:
-            BACKGROUND.soon(self._delivery.send if wakes is Wakes.NOW else self._delivery.gather)
-        return event.event_id
+        return self._put(_copy(event) if event is not None else pb.TurnEvent(**kind))
+
+    def report_in_passing(self, event: pb.TurnEvent) -> None:
+        """As `report`, for an event to which the sidecar says nothing, as the caller knows: it goes with those behind
+        it."""
+        self._put(event, can_wait=True)
 
     def tool_called(self, name: str, arguments: object = "", *, call_id: str = "") -> str:
         """Reports a call of a tool. `arguments`: a text is reported as it is, everything else as JSON. `call_id`:
@@ -152,6 +153,12 @@ class TurnParts:
         report = None if goal is None or outcome == _UNSPECIFIED else _goal_report(goal, outcome, self.id)
         self._queue.put_reports(outcome, score, report)
         self.report(turn_finished=pb.TurnFinished(outcome=outcome, score=score))
+
+    def _put(self, event: pb.TurnEvent, *, can_wait: bool = False) -> str:
+        wakes = self._queue.put(event, can_wait=can_wait)
+        if wakes and self._delivery is not None:
+            BACKGROUND.soon(self._delivery.send if wakes is Wakes.NOW else self._delivery.gather)
+        return event.event_id
 
     def take(self) -> list[pb.TurnDirective]:
         """The directives that have come since the last time, in their order, without waiting."""

@@ -87,9 +87,9 @@ class Queue:
 
     # --- the agent ---------------------------------------------------------------------------------------------------
 
-    def put(self, event: pb.TurnEvent) -> Wakes:
-        """Takes an event, cut to what the sidecar takes, and fills in what it lacks. Returns how our loop has to be
-        woken."""
+    def put(self, event: pb.TurnEvent, *, can_wait: bool) -> Wakes:
+        """Takes an event, cut to what the sidecar takes, and fills in what it lacks. `can_wait`: of whatever kind it
+        is, the sidecar says nothing to it. Returns how our loop has to be woken."""
         event.event_id = event.event_id or str(uuid.uuid4())
         event.agent = event.agent or self._agent
         if not event.HasField("time"):
@@ -104,7 +104,7 @@ class Queue:
             size = event.ByteSize()
         with self._lock:
             if not (self.is_finished or self._is_over or (not ends and self._is_full(size))):
-                return self._take_in(event, size, kind)
+                return self._take_in(event, size, kind, can_wait or kind in _GATHERED)
             is_again = ends and self.is_finished
             is_late = self.is_finished and not ends and not self._is_late
             self._is_late = self._is_late or is_late
@@ -117,13 +117,13 @@ class Queue:
             _log.warning("turn %s is finished: what is reported after that is not delivered", self.turn_id)
         return Wakes.NOT
 
-    def _take_in(self, event: pb.TurnEvent, size: int, kind: str | None) -> Wakes:
+    def _take_in(self, event: pb.TurnEvent, size: int, kind: str | None, can_wait: bool) -> Wakes:
         self.is_finished = kind == "turn_finished"
         self._count += 1
         self._keep(size)
         self.events.append(event)
         self.has_all = False
-        wakes = Wakes.SOON if kind in _GATHERED else Wakes.NOW
+        wakes = Wakes.SOON if can_wait else Wakes.NOW
         if wakes <= self.woken:
             return Wakes.NOT
         self.woken = wakes
