@@ -20,11 +20,10 @@ func AdviceText(directives []*pb.TurnDirective) string {
 			}
 		case *pb.TurnDirective_Reflection:
 			if kind.Reflection.GetStatus() == pb.ResultStatus_RESULT_STATUS_OK {
-				paragraph := "[reflection] " + kind.Reflection.GetReflection()
-				if action := kind.Reflection.GetSuggestedAction(); action != "" {
-					paragraph += " " + action
+				said := strings.TrimSpace(kind.Reflection.GetReflection() + " " + kind.Reflection.GetSuggestedAction())
+				if said != "" {
+					paragraphs = append(paragraphs, "[reflection] "+said)
 				}
-				paragraphs = append(paragraphs, paragraph)
 			}
 			if lessons := kind.Reflection.GetLessons().GetText(); lessons != "" {
 				paragraphs = append(paragraphs, lessons)

@@ -31,9 +31,8 @@ def _paragraphs(directive: pb.TurnDirective) -> Iterator[str]:
     elif kind == "reflection":
         reflection = directive.reflection
         if reflection.status == common_pb2.RESULT_STATUS_OK:
-            yield " ".join(
-                part for part in ("[reflection]", reflection.reflection, reflection.suggested_action) if part
-            )
+            said = f"{reflection.reflection} {reflection.suggested_action}".strip()
+            yield f"[reflection] {said}" if said else ""
         yield reflection.lessons.text
     elif kind == "critique" and directive.critique.should_revise:
         yield f"[critique] {directive.critique.revision_prompt}"

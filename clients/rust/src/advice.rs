@@ -31,9 +31,11 @@ fn paragraphs(directive: &TurnDirective) -> Vec<String> {
         Some(Kind::Reflection(reflection)) => {
             let mut found = Vec::new();
             if reflection.status == i32::from(ResultStatus::Ok) {
-                let action = reflection.suggested_action.as_deref().filter(|action| !action.is_empty());
-                let action = action.map(|action| format!(" {action}")).unwrap_or_default();
-                found.push(format!("[reflection] {}{action}", reflection.reflection));
+                let action = reflection.suggested_action.as_deref().unwrap_or_default();
+                let said = format!("{} {action}", reflection.reflection);
+                if !said.trim().is_empty() {
+                    found.push(format!("[reflection] {}", said.trim()));
+                }
             }
             let lessons = reflection.lessons.as_ref().map(|block| block.text.clone());
             found.extend(lessons.filter(|text| !text.is_empty()));

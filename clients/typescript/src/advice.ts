@@ -25,6 +25,6 @@ function paragraphs({ kind }: TurnDirective): string[] {
   if (kind.case === "critique") return kind.value.shouldRevise ? [`[critique] ${kind.value.revisionPrompt}`] : [];
   if (kind.case !== "reflection") return [];
   const { status, reflection, suggestedAction, lessons } = kind.value;
-  const said = status === ResultStatus.OK ? [["[reflection]", reflection, suggestedAction].filter(Boolean).join(" ")] : [];
-  return lessons?.text ? [...said, lessons.text] : said;
+  const said = status === ResultStatus.OK ? `${reflection} ${suggestedAction ?? ""}`.trim() : "";
+  return [said && `[reflection] ${said}`, lessons?.text ?? ""].filter(Boolean);
 }

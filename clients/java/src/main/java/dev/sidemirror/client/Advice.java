@@ -36,8 +36,10 @@ final class Advice {
 
   private static void reflection(MidTurnReflection reflection, List<String> paragraphs) {
     if (reflection.getStatus() == ResultStatus.RESULT_STATUS_OK) {
-      String action = reflection.getSuggestedAction();
-      paragraphs.add("[reflection] " + reflection.getReflection() + (action.isEmpty() ? "" : " " + action));
+      String said = (reflection.getReflection() + " " + reflection.getSuggestedAction()).strip();
+      if (!said.isEmpty()) {
+        paragraphs.add("[reflection] " + said);
+      }
     }
     if (!reflection.getLessons().getText().isEmpty()) {
       paragraphs.add(reflection.getLessons().getText());
