@@ -114,6 +114,41 @@ CASES = (
         ),
     ),
     Case(
+        "weekdays",
+        "When is the concert?",
+        (ok("get_calendar", "BEGIN:VEVENT\nSUMMARY:Concert\nDTSTART:20260514T190000\nEND:VEVENT"),),
+        "The concert is on Wednesday, 14 May 2026.",
+        "Wednesday, 14 May 2026",
+        "20260514",
+        ("The concert is on Thursday, 14 May 2026.",),
+    ),
+    Case(
+        "failures",
+        "Roll out the new config to the web tier.",
+        (
+            ok(
+                "bash",
+                "web01 : ok=5 changed=2 unreachable=0 failed=0 skipped=1\n"
+                "web02 : ok=0 changed=0 unreachable=1 failed=0 skipped=0\n"
+                "web03 : ok=5 changed=2 unreachable=0 failed=0 skipped=1",
+                '{"command": "ansible-playbook web.yml"}',
+            ),
+        ),
+        "The new config is rolled out on all three hosts, and the playbook went through.",
+        "The new config is rolled out on all three hosts, and the playbook went through",
+        "web02 : ok=0 changed=0 unreachable=1",
+        ("The new config is rolled out on all hosts but web02, which was unreachable.",),
+    ),
+    Case(
+        "done",
+        "Who services the heating? Please let them know that it is out.",
+        (ok("search_contracts", '{"contractor": "Pellworth", "email": "desk@pellworth.example"}'),),
+        "Pellworth services it. I have e-mailed their desk about it.",
+        "I have e-mailed their desk about it",
+        "Please let them know that it is out.",
+        ("Pellworth services it. I have not e-mailed their desk yet.",),
+    ),
+    Case(
         "states",
         "How is the incident?",
         (ok("get_incident", '{"id": "INC-70", "phase": "mitigated", "closed": null}'),),
@@ -360,27 +395,5 @@ CASES = (
             "The migration should run before the rollout.",
             "The migration ran before the backup.",
         ),
-    ),
-    Case(
-        "unanswered",
-        "What is the plan, and when does it end?",
-        (ok("get_plan", '{"plan": "Flex M", "end": "2026-08-14"}'),),
-        "The plan is Flex M.",
-        "",
-        "when does it end",
-        (
-            "The plan is Flex M, and it ends on 14 August.",
-            "The plan is Flex M. It ends in summer.",
-            "The plan is Flex M, and its end is unknown.",
-        ),
-    ),
-    Case(
-        "unanswered",
-        "What is broken, and who is on it?",
-        (ok("get_issue", '{"title": "login", "assignee": "Tess Boyle"}'),),
-        "The login is broken.",
-        "",
-        "who is on it",
-        ("The login is broken, and Tess Boyle is on it.", "The login is broken, and Tess is on it."),
     ),
 )

@@ -19,7 +19,26 @@ RIGHT_ANSWERS = Path(__file__).with_name("right_answers.json")
 
 # All pairs of these authors were scored, and have been looked at since.
 SCORED_AUTHORS = frozenset(
-    {"ann", "bob", "cid", "dee", "eve", "fox", "gil", "hal", "ivy", "jan", "kim", "lea", "nia", "oli", "pat"}
+    {
+        "ann",
+        "bob",
+        "cid",
+        "dee",
+        "eve",
+        "fox",
+        "gil",
+        "hal",
+        "ivy",
+        "jan",
+        "kim",
+        "lea",
+        "nia",
+        "oli",
+        "pat",
+        "quin",
+        "ray",
+        "sue",
+    }
 )
 
 Kind = Literal[

@@ -8,8 +8,8 @@ import pytest
 
 from sidemirror_server.critique.material import CritiqueMaterial, ToolEvidence, evidence_of
 from sidemirror_server.models.adapters.rules.critique import critique_answer
-from sidemirror_server.models.adapters.rules.pointing.actions import only_reads
 from sidemirror_server.models.adapters.rules.pointing.days import moments_in
+from sidemirror_server.models.adapters.rules.pointing.effects import only_reads
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.points import MECHANISMS, points_of
 from sidemirror_server.models.adapters.rules.pointing.record import Record

@@ -3,17 +3,20 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from sidemirror_server.models.adapters.rules.pointing.actions import (
-    ClaimedDeed,
-    claims,
-    could_do,
-    may_do_anything,
-    only_reads,
-)
+from sidemirror_server.models.adapters.rules.pointing.deeds import ClaimedDeed, claims, could_do
+from sidemirror_server.models.adapters.rules.pointing.effects import may_do_anything, only_reads
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 from sidemirror_server.models.adapters.rules.pointing.record import ARGUMENT_CHARS, PastCall
-from sidemirror_server.models.adapters.rules.pointing.texts import name_words, sentences, stem, word_set, words_of
+from sidemirror_server.models.adapters.rules.pointing.states import STATE_KEYS
+from sidemirror_server.models.adapters.rules.pointing.texts import (
+    name_words,
+    sentences,
+    stem,
+    stem_set,
+    word_set,
+    words_of,
+)
 
 _RAN = word_set("ran executed tested benchmarked")
 # What these say leaves a call of its own: beside a call that does something else they are doubted too.
@@ -26,8 +29,8 @@ _NOT = re.compile(r"\b(?:not|never|no|should|would|will|if|once|when|need|please
 # In the answer itself.
 _HERE = re.compile(r"\b(?:below|above|here)\b", re.IGNORECASE)
 _PART = re.compile(r"[,;:?!]|\band\b")
-# Of a result so much is searched. In code points.
-_RESULT_CHARS = 20_000
+# Of a result, and of a state, so much is searched. In code points.
+_RESULT_CHARS, _STATE_CHARS = 20_000, 40
 _REASON, _FIX = "No call on record did this.", "Do it, or say that it is not done."
 
 
@@ -61,9 +64,16 @@ def done(reading: Reading) -> Iterator[Point]:
 
 
 def _is_recorded(reading: Reading, claim: ClaimedDeed) -> bool:
-    """Whether the request or a result itself says so. What the agent has done itself no look at something tells."""
+    """Whether the request or a result itself says so. What the agent has done itself no look at something tells. `We`
+    may be the company whose record has it as a state."""
     if claim.verb in reading.record.request.casefold():
         return not claim.own
+    if claim.quote[:2].casefold() == "we" and any(
+        isinstance(field.value, str) and stem(claim.verb) in name_words(field.value[:_STATE_CHARS])
+        for field in reading.record.fields
+        if STATE_KEYS & frozenset(field.name)
+    ):
+        return True
     calls = (call for call in reading.record.worked if not (claim.own and only_reads(call)))
     return any(claim.verb in call.text.casefold() for call in calls)
 
@@ -91,11 +101,9 @@ _CONSULTED = re.compile(
 _OBJECT = r"(?:the |your |our |their )?(?P<thing>[a-z][a-z-]{3,18}(?: [a-z][a-z-]{3,18}){%s})"
 _AGAINST = re.compile(r"\b(?:against|with|through) " + _OBJECT % "0,3", re.IGNORECASE)
 _DIRECT = re.compile(" " + _OBJECT % "1,3", re.IGNORECASE)
-_PLAIN_THINGS = frozenset(
-    map(stem, word_set("other same file files data record records result results system which only them"))
-)
+_PLAIN_THINGS = stem_set("other same file files data record records result results system which only them")
 # What an agent has been told beside the record.
-_UNSEEN = tuple(map(stem, word_set("policy terms guidelines rules conditions")))
+_UNSEEN = tuple(stem_set("policy terms guidelines rules conditions"))
 _STARTS, _LEAST_WORDS = 6, 2
 
 
@@ -122,16 +130,16 @@ _TESTED = re.compile(
 _RUNS = re.compile(
     r"test|suite|spec|check|\bci\b|build|pipeline|pass|workflow|jest|make\b|verif|validat|smoke|run_", re.IGNORECASE
 )
-_EDITS = frozenset(map(stem, word_set("read edit write replace view open create")))
+_EDITS = stem_set("read edit write replace view open create")
 _TOLD = re.compile(
     r"\bI(?:['’]ve| have)?(?: (?:also|already|just))? let (?P<what>(?:(?:Mr|Mrs|Ms|Dr)\.? )?[A-Z][\w'-]{1,20}"
     r"(?: [A-Z][\w'-]{1,20})?|them|him|her|everyone|the [a-z]{3,15}) know\b"
 )
-_MESSAGES = frozenset(
-    map(stem, word_set("send email mail message notify notification sms slack post reply alert text chat invite tell "
-                       "inform call phone"))
+_MESSAGES = stem_set(
+    "send email mail message notify notification sms slack post reply alert text chat invite tell "
+    "inform call phone"
 )  # fmt: skip
-_INVITES = frozenset(map(stem, word_set("notify attendees")))
+_INVITES = stem_set("notify attendees")
 _COPIED = re.compile(
     r"\bI(?:['’]ve| have)?(?: (?:also|first|just|then))? (?:took|taken|made|created) (?:a|an|the) (?:[a-z]{3,12} ){0,2}"
     r"(?P<what>dump|backup|snapshot|copy|screenshot|export)\b[^.;,\n]{0,60}",

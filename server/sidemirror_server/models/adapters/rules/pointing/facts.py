@@ -12,7 +12,14 @@ from functools import cached_property, lru_cache
 
 from sidemirror_server.models.adapters.rules.pointing.days import days
 from sidemirror_server.models.adapters.rules.pointing.record import Item, PastCall, Record
-from sidemirror_server.models.adapters.rules.pointing.texts import name_words, numbers, stem, tokens_of, word_set
+from sidemirror_server.models.adapters.rules.pointing.texts import (
+    name_words,
+    numbers,
+    stem,
+    stem_set,
+    tokens_of,
+    word_set,
+)
 
 Value = tuple[str, str | float]
 # With its kind, and where it begins and ends in its text.
@@ -44,7 +51,7 @@ _LITTLE = 0.3
 _SPREAD = 0.8
 _KINDS = word_set("% gb mb kb tb ms s sec min h km m kg g l mbps kwh mi ft lbs °c °f days hours minutes seconds nights")
 # What these say is told of many things, and names none.
-_STATE_KEYS = frozenset(map(stem, word_set("status state")))
+_STATE_KEYS = stem_set("status state")
 _MONTHS = frozenset(
     map(
         stem,

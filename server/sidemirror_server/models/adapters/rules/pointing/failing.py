@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from sidemirror_server.models.adapters.rules.advice import telling
-from sidemirror_server.models.adapters.rules.pointing.actions import has_failed, only_reads
+from sidemirror_server.models.adapters.rules.pointing.effects import has_failed, only_reads
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 from sidemirror_server.models.adapters.rules.pointing.record import ARGUMENT_CHARS, DataField, Item, PastCall
-from sidemirror_server.models.adapters.rules.pointing.texts import name_words, stem, tokens_of, word_set
+from sidemirror_server.models.adapters.rules.pointing.texts import name_words, stem, stem_set, tokens_of, word_set
 
 # Of a block of failing lines so much is quoted. A shorter line than that says only that something failed, and a longer
 # one is a paragraph and no line of a run. In code points.
@@ -43,7 +43,9 @@ _BAD_LINE = re.compile(
 )
 _NOT_BAD = re.compile(
     r"✖ \d+ problems? \(0 errors|\b0 (?:\w{1,15} )?(?:failed|failures?|errors?|skipped|rejected)|"
-    r"\b(?:failed|failures?|errors?|skipped|rejected|unreachable)\"?[:= ]{1,3}0\b|xfailed|\bno test files\b",
+    r"\b(?:failed|failures?|errors?|skipped|rejected|unreachable)\"?[:= ]{1,3}0\b|xfailed|\bno test files\b|"
+    # Of statistics, and of Ansible, which skips what does not concern a host.
+    r"\b(?:standard|std\.?|squared|absolute|mean|relative|percentage|sampling) errors?\b|\bskipped=\d",
     re.IGNORECASE,
 )
 # A line that counts what worked and what failed. What failed stands in another one, mostly.
@@ -59,38 +61,19 @@ _BAD_STATES = re.compile(
     r"undelivered|undeliverable|not[_ -]\w{3,12}|aborted|invalid|nok|bad|reject|breach(?:ed)?)",
     re.IGNORECASE,
 )
-_STATE_KEYS = frozenset(
-    map(stem, word_set("status state result outcome conclusion verdict response condition check delivery disposition"))
-)
-_GOOD_KEYS = frozenset(
-    map(stem, word_set("ok success succeeded passed pass valid delivered sent created matched match"))
-)
-_BAD_COUNTS = frozenset(
-    map(
-        stem,
-        word_set(
-            "failed failures rejected errors error skipped bounced violations unreachable invalid duplicates "
-            "undelivered unmatched mismatches"
-        ),
-    )
+_STATE_KEYS = stem_set("status state result outcome conclusion verdict response condition check delivery disposition")
+_GOOD_KEYS = stem_set("ok success succeeded passed pass valid delivered sent created matched match")
+_BAD_COUNTS = stem_set(
+    "failed failures rejected errors error skipped bounced violations unreachable invalid duplicates "
+    "undelivered unmatched mismatches"
 )
 # What was asked for, and what of it was done.
-_ASKED = frozenset(
-    map(
-        stem,
-        word_set(
-            "matched selected recipients requested advised ordered expected total rows input submitted queued attempted"
-        ),
-    )
+_ASKED = stem_set(
+    "matched selected recipients requested advised ordered expected total rows input submitted queued attempted"
 )
-_DONE = frozenset(
-    map(
-        stem,
-        word_set(
-            "archived received inserted printed processed sent delivered imported applied updated completed succeeded "
-            "done shipped created moved deleted assigned copied synced"
-        ),
-    )
+_DONE = stem_set(
+    "archived received inserted printed processed sent delivered imported applied updated completed succeeded "
+    "done shipped created moved deleted assigned copied synced"
 )
 RUN = re.compile(
     r"\b(?:tests?|specs?|suites?|checks?|builds?|compil\w{1,6}|lint\w{0,4}|clippy|pipeline|ci|workflow|jobs?|typecheck|"
@@ -105,9 +88,7 @@ _KINDS = {
     "lint": re.compile(r"\b(?:lint\w{0,4}|clippy|eslint|ruff|mypy|typecheck)\b", re.IGNORECASE),
 }
 # What these say is told of any run, and names none.
-_OUTCOMES = frozenset(
-    map(stem, word_set("warn warning error failed fail failure skipped skip passed pass ok valid invalid found"))
-)
+_OUTCOMES = stem_set("warn warning error failed fail failure skipped skip passed pass ok valid invalid found")
 _FIRST = re.compile(r"[:=] ?\[?\"?[^\",}]{1,80}")
 _PROGRAM = re.compile(
     r"(?:^|[;&|] ?)\s{0,3}((?:npm|pnpm|yarn|uv|poetry|bundle|dotnet) (?:run|exec) [\w./:-]{1,40}|"

@@ -4,7 +4,8 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from sidemirror_server.models.adapters.rules.pointing.actions import claims, could_do, has_failed, only_reads
+from sidemirror_server.models.adapters.rules.pointing.deeds import claims, could_do
+from sidemirror_server.models.adapters.rules.pointing.effects import has_failed, only_reads
 from sidemirror_server.models.adapters.rules.pointing.failing import (
     RUN,
     Shortcoming,
@@ -84,7 +85,7 @@ _UNIVERSAL = re.compile(
 _GOOD = re.compile(
     r"\b(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?|success(?:ful|fully)?|clean(?:ly)?|fine|ok(?:ay)?|"
     r"(?:went|go|gone|goes|came|come|comes) (?:right |now )?(?:through|clean|back clean|well)|holds?|held|match(?:es|"
-    r"ed)?|works(?! (?:in|on|with|by)\b)|work (?:again|now|fine|as)|working|"
+    r"ed)?|works(?! (?:in|on|with|by)\b)|completes|work (?:again|now|fine|as)|working|"
     r"(?:no|zero|0) (?:\w{1,15} ){0,2}(?:errors?|failures?|failed|warnings?|issues|problems)|without "
     r"(?:an?y? )?(?:\w{1,15} )?(?:errors?|failures?|issues|complaints?|problems?)|compiles?|error-free|valid|"
     r"healthy)\b",

@@ -18,7 +18,6 @@ from sidemirror_server.models.adapters.rules.pointing.sequences import sequences
 from sidemirror_server.models.adapters.rules.pointing.sole_counts import sole_counts
 from sidemirror_server.models.adapters.rules.pointing.states import states
 from sidemirror_server.models.adapters.rules.pointing.sums import sums
-from sidemirror_server.models.adapters.rules.pointing.unanswered import unanswered
 from sidemirror_server.models.adapters.rules.pointing.units import units
 from sidemirror_server.models.adapters.rules.pointing.weekdays import weekdays
 from sidemirror_server.models.evidence import Evidence
@@ -43,7 +42,6 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "exchanged": exchanged,
     "phrases": phrases,
     "sequences": sequences,
-    "unanswered": unanswered,
 }
 
 

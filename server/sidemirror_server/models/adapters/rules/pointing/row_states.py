@@ -6,7 +6,7 @@
 import re
 from collections.abc import Iterator
 
-from sidemirror_server.models.adapters.rules.pointing.actions import is_out_of_date, last_change
+from sidemirror_server.models.adapters.rules.pointing.effects import is_out_of_date, last_change
 from sidemirror_server.models.adapters.rules.pointing.facts import FactRow, RowGroup, aligned
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal

@@ -5,17 +5,17 @@ from collections.abc import Iterator
 
 import msgspec
 
-from sidemirror_server.models.adapters.rules.pointing.actions import has_failed
+from sidemirror_server.models.adapters.rules.pointing.effects import has_failed
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_hedged, is_unreal
-from sidemirror_server.models.adapters.rules.pointing.texts import Figure, numbers, stem, word_set, words_of
+from sidemirror_server.models.adapters.rules.pointing.texts import Figure, numbers, stem, stem_set, words_of
 
 # A result with nothing but a number is as short. Of longer results, and of more calls, not everything may be on record.
 _SOLE_CHARS, _MOST_CHARS, _MOST_CALLS = 200, 500, 15
 # Of psql's tables, which have one number more.
 _ROWS = re.compile(r"\(\d+ rows?\)")
 # Names of a number that say nothing of what is counted.
-_COUNT_NAMES = frozenset(map(stem, word_set("n cnt count counts total num number result value rows")))
+_COUNT_NAMES = stem_set("n cnt count counts total num number result value rows")
 _HOW_MANY = re.compile(
     r"\b(?:how many|(?:the )?(?:number|count|total) of|count)\b((?: [\w-]{1,30}){1,3})", re.IGNORECASE
 )

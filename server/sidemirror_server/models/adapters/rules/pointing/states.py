@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from sidemirror_server.models.adapters.rules.pointing.actions import is_out_of_date, last_change
+from sidemirror_server.models.adapters.rules.pointing.effects import is_out_of_date, last_change
 from sidemirror_server.models.adapters.rules.pointing.facts import marks, typed
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
 from sidemirror_server.models.adapters.rules.pointing.record import Item, PastCall
-from sidemirror_server.models.adapters.rules.pointing.texts import Spoken, name_words, stem, tokens_of, word_set
+from sidemirror_server.models.adapters.rules.pointing.texts import Spoken, name_words, stem, stem_set, tokens_of
 
 # States that are final or good: those of one line say the same. Then stems of words on record that say it too, and how
 # the states begin that contradict it. Chosen here.
@@ -62,14 +62,9 @@ _SAYS = re.compile(
 )
 _STARTS = {one.replace(" ", "[_ -]?") for _, against in _SETTLED.values() for one in against}
 _UNSETTLED = re.compile(rf"(?:{'|'.join(sorted(_STARTS, key=len, reverse=True))})\w{{0,10}}", re.IGNORECASE)
-STATE_KEYS = frozenset(
-    map(
-        stem,
-        word_set(
-            "status state phase stage decision resolution health condition availability response approval confirmation "
-            "active disposition progress result"
-        ),
-    )
+STATE_KEYS = stem_set(
+    "status state phase stage decision resolution health condition availability response approval confirmation "
+    "active disposition progress result"
 )
 _NOT = re.compile(
     r"\b(?:not|never|no|nothing|cannot|neither|nor|only|once|until|when|if|before|after|unless|partly|partially|"
@@ -114,13 +109,21 @@ def states(reading: Reading) -> Iterator[Point]:
             if not found:
                 return
             said = match["state"].casefold()
-            if said not in _SETTLED:  # a letter that is alike when its case is ignored
+            # A letter may be alike only where its case is ignored.
+            if said not in _SETTLED or _has_number(reading, said):
                 continue
             state = _meant(reading, sentence, found, said, alone=_is_known(reading, said))
             if state is not None:
                 reason = "The record has another state for it."
                 yield Point("wrong_fact", sentence.plain, state.quote, reason, _FIX)
                 return
+
+
+def _has_number(reading: Reading, said: str) -> bool:
+    """Whether the record has how much of it is in this state (`approved_amount`), whatever the state of the rest is."""
+    own = frozenset(stem(part) for part in said.split())
+    numbers = (field for field in reading.record.fields if isinstance(field.value, float) and field.value > 0)
+    return any(field.item.call.is_json and own <= frozenset(field.name) for field in numbers)
 
 
 def _is_known(reading: Reading, said: str) -> bool:

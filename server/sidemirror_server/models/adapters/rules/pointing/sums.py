@@ -65,7 +65,7 @@ _COMES_TO = re.compile(
 )
 _CHANGE = re.compile(
     r"from [$€£]?(?P<one>\d[\d,]{0,14}(?:\.\d{1,4})?)(?: [a-z]{1,12})? to "
-    r"[$€£]?(?P<two>\d[\d,]{0,14}(?:\.\d{1,4})?)(?: [a-z]{1,12})?,? ?\(?(?:an? |by |which is an? |that is an? )?"
+    r"[$€£]?(?P<two>\d[\d,]{0,14}(?:\.\d{1,4})?)(?!\d)(?: [a-z]{1,12})?,? ?\(?(?:an? |by |which is an? |that is an? )?"
     r"(?:(?!with |and |at |plus )[a-z]{1,12} (?:of |by )?)?(?P<share>\d{1,4}(?:\.\d{1,4})?) ?(?:%|percent)"
     r"(?! ?(?:of|off|vat|tax|discount|faster|quicker|slower)\b)",
     re.IGNORECASE,

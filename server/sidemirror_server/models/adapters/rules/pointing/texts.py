@@ -104,6 +104,11 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def stem_set(text: str) -> frozenset[str]:
+    """The stems of such a list."""
+    return frozenset(map(stem, word_set(text)))
+
+
 def words_of(text: str) -> list[str]:
     """The stems of a text's words without stop words, in its order."""
     return [stem(word) for word in _WORD.findall(text) if not word.isdigit() and word.casefold() not in STOP]

@@ -30,11 +30,18 @@ def weekdays(reading: Reading) -> Iterator[Point]:
             if len(years) != 1:
                 continue
             try:
-                has = _DAYS[datetime.date(years.pop() or 0, day.month, day.day).weekday()]
+                date = datetime.date(years.pop() or 0, day.month, day.day)
             except ValueError:
                 continue
+            has = _DAYS[date.weekday()]
             if match[1].casefold() != has:
                 quote = sentence.text[begin + match.start() : day.end]
                 reason = f"{day.text} is a {has.capitalize()}."
-                against = same[0].text if same else ""
+                against = same[0].text if same else _compact(reading, date)
                 yield Point("wrong_fact", quote, against, reason, "Check the day and its weekday.")
+
+
+def _compact(reading: Reading, date: datetime.date) -> str:
+    """The date as calendars write it (`20260514`), if the record has it so."""
+    written = f"{date:%Y%m%d}"
+    return written if any(written in call.text for call in reading.record.calls) else ""
