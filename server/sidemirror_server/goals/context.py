@@ -74,8 +74,8 @@ class GoalContexts:
 
     async def lessons(self, scope: Scope, goal_id: str, task: str, now_us: int) -> GoalLessons:
         """The lessons that `build` shows, for a block with other lessons too. None while a policy turns lessons off,
-        none that a policy silences, and none that says what a retired lesson says. Raises StoreUnavailable,
-        StoreFull."""
+        none that a policy silences, and none that says what a retired lesson says, as far as the store tells in time.
+        Raises StoreUnavailable, StoreFull."""
         advice = await self._policies.advice(scope)
         if not advice.gives(AdviceKind.LESSONS):
             return GoalLessons()

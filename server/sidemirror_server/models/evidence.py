@@ -15,6 +15,7 @@ class EvidenceStep(msgspec.Struct, frozen=True, omit_defaults=True):
     `kind`: user_message, model_text, tool_call, tool_result, tool_failure, uncertainty, reflection, response, or
     goal_end. The name of a goal_end says how the goal ended (completed, failed), its text why the goal failed.
     `name`: the tool's; empty for the other kinds. `text`: a message, a call's arguments, its result or its error.
+    `is_error`: a result that is one, and each tool_failure.
     `category`: of a failed step, the value of an error category, such as `not_found`.
     `answers`: the event id of the call that a result or failure belongs to.
     """

@@ -160,17 +160,21 @@ def _export(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> i
 
 
 def _import(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
+    torn: list[int] = []
     with _read(options.file) as lines:
-        told = _told(lines, _Progress("sent", SystemClock()))
+        told = _told(_readable(lines, torn), _Progress("sent", SystemClock()))
         came_of_it = stub.ImportReflections(_requests(told, scope_of(options)))
     # Memories, or observations: the answer counts them together.
     erased = f", {came_of_it.erased_count:,} were erased before" if came_of_it.erased_count else ""
     print(f"{came_of_it.imported_count:,} imported, {came_of_it.known_count:,} were known{erased}.", file=sys.stderr)
-    for line in came_of_it.refused[:_REFUSED_SHOWN]:
-        print(f"line {line.number}: {plain(line.reason)}", file=sys.stderr)
-    if came_of_it.refused_count > _REFUSED_SHOWN:
-        print(f"and {came_of_it.refused_count - _REFUSED_SHOWN:,} more", file=sys.stderr)
-    return exit_codes.DATA if came_of_it.refused_count else 0
+    refused = [(number, "it is not UTF-8") for number in torn]
+    refused += [(line.number, plain(line.reason)) for line in came_of_it.refused]
+    for number, reason in sorted(refused)[:_REFUSED_SHOWN]:
+        print(f"line {number}: {reason}", file=sys.stderr)
+    count = len(torn) + came_of_it.refused_count
+    if count > _REFUSED_SHOWN:
+        print(f"and {count - _REFUSED_SHOWN:,} more", file=sys.stderr)
+    return exit_codes.DATA if count else 0
 
 
 def _dreams(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
@@ -231,9 +235,18 @@ def _requests(lines: Iterator[str], scope: dict[str, str]) -> Iterator[pb.Import
 
 
 def _read(file: str) -> TextIO:
-    """The lines of a file or of standard input. Bytes that are not UTF-8 are refused with their line."""
+    """The lines of a file or of standard input, with surrogates for bytes that are not UTF-8."""
     source: str | int = sys.stdin.fileno() if file == "-" else file
-    return open(source, encoding="utf-8", errors="replace", newline="\n", closefd=file != "-")
+    return open(source, encoding="utf-8", errors="surrogateescape", newline="\n", closefd=file != "-")
+
+
+def _readable(lines: Iterable[str], torn: list[int]) -> Iterator[str]:
+    """The lines; an empty one for each that is not UTF-8, whose number goes into `torn`."""
+    for number, line in enumerate(lines, 1):
+        is_torn = any("\udc80" <= letter <= "\udcff" for letter in line)
+        if is_torn:
+            torn.append(number)
+        yield "" if is_torn else line
 
 
 @contextlib.contextmanager

@@ -225,8 +225,12 @@ class Conductor:
         """How many turns are in memory."""
         return len(self._held)
 
+    def changing(self, scope: Scope, session_id: SessionId) -> asyncio.Lock:
+        """Held while a session's configuration is changed: no other change is made, and no turn of it starts."""
+        return self._held.session_lock(scope, session_id)
+
     def session_changed(self, scope: Scope, session_id: SessionId, config: ThinkingConfig) -> None:
-        """Turns of the session that start from now on get this configuration."""
+        """Turns of the session that start from now on get this configuration. Call it while `changing` is held."""
         hot = self._held.hot(scope, session_id)
         if hot is not None:
             hot.config = config

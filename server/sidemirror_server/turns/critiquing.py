@@ -87,7 +87,7 @@ class TurnCritiques:
             async with asyncio.timeout(_STORE_PATIENCE_S):
                 made = await self._critic.keep(turn.scope, begun.directive_id, material, verdict, about)
         except (SidemirrorError, TimeoutError) as error:
-            # The agent still gets its verdict, but without an id, because no list will show the critique.
+            # The agent still gets its verdict, but without an id: perhaps no list will show the critique.
             told = {**whose(turn.scope), "turn_id": turn.state.turn_id, "reason": type(error).__name__}
             self._outage.failed(told)
             made = self._critic.made("", material, verdict, about)

@@ -102,8 +102,6 @@ class Evictions:
             turn.lose(WrongState("turn", turn_id, ERASED))
         else:
             turn.lose(StoreUnavailable(turn_id=turn_id, reason="a part of it was erased: take it up again"))
-        if turn.finishing is not None:
-            turn.finishing.cancel()
         self._held.get(scope, turn_id)  # drops a turn that is lost
 
     def let_go_session(self, scope: Scope, session_id: SessionId) -> None:

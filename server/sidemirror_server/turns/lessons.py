@@ -58,8 +58,8 @@ class StartLessons(msgspec.Struct, frozen=True):
 
 
 class FailureLessons(msgspec.Struct, frozen=True):
-    """Lessons for failed calls, the best first. `advice`: what was not given when they were found; None if the store
-    was away."""
+    """Lessons for failed calls, the best first. `advice`: what policies withheld when they were found; None if the
+    store was away."""
 
     lessons: tuple[BlockLesson, ...] = ()
     advice: Advice | None = None

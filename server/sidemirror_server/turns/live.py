@@ -223,8 +223,12 @@ class LiveTurn:
         self.wake()
 
     def lose(self, failure: SidemirrorError) -> None:
-        """Drops the pending entries, because another server has taken over the turn."""
+        """Drops the pending entries and ends what is in progress, because the turn goes on without this process:
+        another server has taken it over, or a part of it is erased."""
         self.lost = failure
+        for task in (*self.tasks.values(), *self.telling.values(), self.finishing):
+            if task is not None:
+                task.cancel()
         self._pending.clear()
         self.pending_bytes = 0
         self.fail(failure)

@@ -178,7 +178,9 @@ class Recorder:
         by_scope: defaultdict[Scope, list[tuple[LiveTurn, Batch]]] = defaultdict(list)
         for turn in turns:
             batch = turn.take_batch()
-            if batch is not None:
+            if batch is None:  # it was lost
+                self._count(turn)
+            else:
                 by_scope[turn.scope].append((turn, batch))
         scopes = iter(by_scope.items())
         done = True
@@ -201,7 +203,8 @@ class Recorder:
         if self._expects is not None and any(batch.sequel is not None for _, batch in items):
             self._expects(scope)
         for turn, batch in items:
-            turn.settle(batch)
+            if turn.lost is None:
+                turn.settle(batch)
             self._waiting_since_s.pop(turn, None)  # entries that are still pending are newer
             self._count(turn)
         self._bell.ring(scope, {batch.head.session_id for _, batch in items})

@@ -6,6 +6,7 @@ taught, is looked up here before an agent reads it: by `reflecting.py`, `rpc/thi
 """
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 
@@ -33,17 +34,18 @@ class RetiredWords:
 
     async def saying(self, scope: Scope, texts: Sequence[str]) -> Mapping[str, str]:
         """By text, the id of a retired lesson that says the same as the text or a sentence of it, where no active one
-        does; empty too if the store is away or slow. Raises nothing but cancellation."""
+        does, as far as the store says so in time. Raises nothing but cancellation."""
         worded = [text for text in dict.fromkeys(texts) if text.strip()]
         if self._recall is None or not worded:
             return {}
-        try:
+        said: dict[str, str] = {}
+        with contextlib.suppress(StoreUnavailable, StoreFull, TimeoutError):
             async with asyncio.timeout(_PATIENCE_S):
-                if not await self._recall.has_any(scope, MemoryState.RETIRED):
-                    return {}
-                return {text: found for text in worded if (found := await self._of(self._recall, scope, text))}
-        except (StoreUnavailable, StoreFull, TimeoutError):
-            return {}
+                if await self._recall.has_any(scope, MemoryState.RETIRED):
+                    for text in worded:
+                        if found := await self._of(self._recall, scope, text):
+                            said[text] = found
+        return said
 
     async def _of(self, recall: Recall, scope: Scope, text: str) -> str:
         said = {text_key(part) for part in (text, *_SENTENCE_END.split(text)) if part.strip()}

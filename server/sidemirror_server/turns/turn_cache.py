@@ -52,8 +52,6 @@ class TurnCache:
         turn = self._turns.get((scope, turn_id))
         if turn is None or turn.lost is None:
             return turn
-        for task in turn.tasks.values():
-            task.cancel()
         self.forget(turn)
         return None
 

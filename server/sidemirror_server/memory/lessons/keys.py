@@ -35,8 +35,8 @@ def episode_key(task: str, outcome: str, steps: Iterable[EpisodeStep]) -> str:
 
 
 def named_episode(episode: str, session_id: str, event_ids: Iterable[str]) -> str:
-    """The digest of an episode that a request only names: `digest` if it is valid, else a digest of the session and
-    events; empty if nothing names the episode."""
+    """The digest of an episode that a request names: `episode` itself if it is a digest, else one made of the session
+    and the events; empty if none is given."""
     if len(episode) == 2 * _DIGEST_BYTES and set(episode) <= set("0123456789abcdef"):
         return episode
     named = [session_id, *event_ids]

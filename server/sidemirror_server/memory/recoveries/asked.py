@@ -198,7 +198,7 @@ def only_waits(tool: str) -> bool:
 
 def is_of_database(what: Asked) -> bool:
     """Whether a call's text is a statement, or a command of a database's client such as `.tables`."""
-    return what.verb.lower() in STATEMENT_VERBS or what.verb.startswith((".", "\\"))
+    return _is_statement(what.verb)
 
 
 def asks_the_sidecar(tool: str) -> bool:
@@ -268,7 +268,7 @@ def _is_refused(lookup: ReviewedLookup, words: list[str]) -> bool:
 
 
 def _first_word(text: str) -> str:
-    """The program of a command after `cd …`, assignments and words such as `sudo`; `<text>` if it is none."""
+    """The program of a command after `cd …`, assignments and words such as `sudo`; `OTHER_TEXT` if it is none."""
     for piece in _pieces(text):
         first = next((word for word in piece.split() if word not in LEADING and not ASSIGNMENT.match(word)), "cd")
         if first == "cd":
@@ -276,8 +276,8 @@ def _first_word(text: str) -> str:
         word = first.lstrip("(").rsplit("/", 1)[-1]
         if first.startswith((".", "\\")) and len(first) > 1 and first[1].isalpha():
             return first
-        return word if _PROGRAM.match(word) or word.lower() in STATEMENT_VERBS else "<text>"
-    return "cd" if text.strip().startswith("cd") else "<text>"
+        return word if _PROGRAM.match(word) or word.lower() in STATEMENT_VERBS else OTHER_TEXT
+    return "cd" if text.strip().startswith("cd") else OTHER_TEXT
 
 
 def _pieces(text: str) -> Iterator[str]:

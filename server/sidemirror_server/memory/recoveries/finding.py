@@ -91,8 +91,8 @@ class RecoveryFinder:
         self._clock = clock
         self._held: dict[tuple[Scope, str], tuple[float, Counted]] = {}
         self._reading: dict[tuple[Scope, str], asyncio.Task[Counted]] = {}
-        # How often something was learned here: what was read before is not held after.
-        self._lessons = 0
+        # The last read of each signature that is under way. What was read before something was learned is not held.
+        self._last_read: dict[tuple[Scope, str], object] = {}
 
     async def find(
         self,
@@ -169,9 +169,9 @@ class RecoveryFinder:
     async def learned(self, scope: Scope, signatures: Iterable[str]) -> None:
         """There are new observations of these signatures. Those that are in use are counted anew. Raises what the store
         raises."""
-        self._lessons += 1
         for signature in signatures:
             self._reading.pop((scope, signature), None)
+            self._last_read.pop((scope, signature), None)
             held = self._held.get((scope, signature))
             if held is not None and held[1].recovery is not None:
                 await self._read(scope, signature)
@@ -203,19 +203,28 @@ class RecoveryFinder:
         return reading
 
     async def _read(self, scope: Scope, signature: str) -> Counted:
-        lessons, now_s = self._lessons, self._clock.monotonic_s()
-        known = await _counted(signature, await self._store.of_signature(scope, signature))
-        if len(self._held) >= _MOST_HELD:
-            self._held.clear()
-        if lessons == self._lessons:
-            self._held[scope, signature] = (now_s, known)
-        return known
+        this, now_s = object(), self._clock.monotonic_s()
+        self._last_read[scope, signature] = this
+        try:
+            known = await _counted(signature, await self._store.of_signature(scope, signature))
+            if len(self._held) >= _MOST_HELD:
+                self._held.clear()
+            if self._last_read.get((scope, signature)) is this:
+                self._held[scope, signature] = (now_s, known)
+            return known
+        finally:
+            if self._last_read.get((scope, signature)) is this:
+                del self._last_read[scope, signature]
 
     def _has_read(self, scope: Scope, signature: str, done: "asyncio.Task[Counted]") -> None:
         if self._reading.get((scope, signature)) is done:
             del self._reading[scope, signature]
-        if not done.cancelled() and isinstance(done.exception(), SidemirrorError):
-            _log.info("recoveries_not_read", extra={**whose(scope), "reason": str(done.exception())})
+        if done.cancelled() or (error := done.exception()) is None:
+            return
+        if isinstance(error, SidemirrorError):
+            _log.info("recoveries_not_read", extra={**whose(scope), "reason": str(error)})
+        else:  # a bug
+            _log.error("recoveries_not_read", extra=whose(scope), exc_info=error)
 
 
 _NOTHING = Counted()

@@ -14,7 +14,8 @@ from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.vocabulary.scope import Scope
 
 _AT_ONCE = 50
-_MOST_VERSIONS = 1_000
+# Versions of a memory that are read at once.
+_VERSIONS = 1_000
 # Signatures whose names are read at once; their rows are read one by one.
 _SIGNATURES = 50
 # The target size of one message; a single line may be longer.
@@ -61,11 +62,19 @@ async def _of_memories(store: Memories, graph: MemoryGraph, scope: Scope) -> Asy
     while found := await store.list(scope, None, None, after, _AT_ONCE):
         links = await graph.of_memories(scope, tuple(memory.memory_id for memory in found))
         for memory in found:
-            earlier: tuple[MemoryRecord, ...] = ()
-            if memory.version > 1:
-                earlier = await store.versions(scope, memory.memory_id, memory.version, _MOST_VERSIONS)
+            earlier = await _earlier(store, scope, memory) if memory.version > 1 else []
             yield line_of(MemoryHistory(memory, tuple(reversed(earlier)), _more_links(memory, links)))
         after = MemoryKey(found[-1].created_us, found[-1].memory_id)
+
+
+async def _earlier(store: Memories, scope: Scope, memory: MemoryRecord) -> list[MemoryRecord]:
+    """Its versions before this one, the latest first."""
+    earlier: list[MemoryRecord] = []
+    before = memory.version
+    while found := await store.versions(scope, memory.memory_id, before, _VERSIONS):
+        earlier += found
+        before = found[-1].version
+    return earlier
 
 
 async def _of_observations(store: Observations, scope: Scope) -> AsyncIterator[str]:

@@ -12,14 +12,12 @@ from google.protobuf.duration_pb2 import Duration
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror_server.rpc.wire.common import timestamp
-from sidemirror_server.vocabulary.traffic import HELD_BACK
+from sidemirror_server.vocabulary.traffic import HELD_BACK, TOLD
 
 # How many senders are named.
 _NAMED = 3
 # How many memories in quarantine are counted.
 QUARANTINED_TOLD = 1_000
-# The most callers that GetServerInfo has (`vocabulary/traffic.py`, TOLD).
-_REFUSED_TOLD = 10
 
 
 class SelfFinding(msgspec.Struct, frozen=True):
@@ -189,10 +187,8 @@ def _refused(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFinding
         found = f"{begin}{one.reason}{token}{scope}: {calls}"
         last_us = one.last_time.ToMicroseconds()
         yield SelfFinding("access", ok=False, found=found, advice=advice, last_us=last_us)
-    if len(info.refused_callers) >= _REFUSED_TOLD:
-        found = (
-            f"that were {_REFUSED_TOLD} callers, the most that are told; others have a line `call_refused` in its log"
-        )
+    if len(info.refused_callers) >= TOLD:
+        found = f"that were {TOLD} callers, the most that are told; others have a line `call_refused` in its log"
         yield SelfFinding("access", ok=True, found=f"{begin}{found}")
 
 

@@ -2,7 +2,10 @@
 
 import asyncio
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+import msgspec
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror_server.goals.report import KIND as GOAL_REPORT
@@ -24,7 +27,7 @@ from sidemirror_server.rpc.wire.common import duration, numbers_of, timestamp
 from sidemirror_server.rpc.wire.config import budget_to_wire, config_to_wire
 from sidemirror_server.telemetry_in.inbox import KIND as ASSEMBLE_TRACE
 from sidemirror_server.trace.erasure import JOB_KIND as ERASURE
-from sidemirror_server.turns.advice_changes import AdviceChange, AdviceChanges
+from sidemirror_server.turns.advice_changes import AdviceChanges
 from sidemirror_server.turns.teaching import KIND as LEARN_TURN
 from sidemirror_server.vocabulary.budget import TurnBudget
 from sidemirror_server.vocabulary.errors import CostsTooLate, StoreUnavailable
@@ -36,7 +39,9 @@ from sidemirror_server.work.queue import Work
 # How many days of spend are reported. Chosen here: a week shows whether today is unusual.
 _DAYS = 7
 # How long the answer waits for the store. Chosen here: the commands wait for 2 s or more, so they learn of an outage.
-_SPEND_S = 1.0
+_SOON_S = 1.0
+T = TypeVar("T")
+
 _IN_QUARANTINE = Filter(states=(MemoryState.QUARANTINED,))
 # The kinds of background work.
 _KINDS = (GOAL_REPORT, LEARN_TURN, DREAM, ASSEMBLE_TRACE, ERASURE)
@@ -59,31 +64,14 @@ async def get_server_info(
     request: pb.GetServerInfoRequest,
     call: Call,
 ) -> pb.GetServerInfoResponse:
-    spend: tuple[Spend, ...] = ()
-    all_caps: tuple[CapState, ...] = ()
-    caps: tuple[CapState, ...] = ()
-    hidden: tuple[CapState, ...] = ()
-    refusing: tuple[tuple[Scope, CapState], ...] = ()
-    changed: tuple[AdviceChange, ...] = ()
-    costs = Costs()
-    spend_unknown = False
-    quarantined = 0
-    try:
-        async with asyncio.timeout(_SPEND_S):
-            spend = await spending.spent(call.scope, _DAYS)
-            all_caps = await spending.caps(call.scope)
-            caps = tuple(cap for cap in all_caps if _may_see(call.caller, cap.level, call.scope))
-            hidden = tuple(cap for cap in all_caps if cap not in caps)
-            refusing = await spending.refusing(lambda level, scope: _is_others(level, scope, call), TOLD)
-            changed = await changes.of(call.scope) if request.with_advice_changes else ()
-            if request.with_findings:
-                quarantined = len(await search.best(call.scope, _IN_QUARANTINE, QUARANTINED_TOLD))
-        costs = await project_costs(spending, info.serves, request, call)
-    except CostsTooLate:
-        raise
-    except (StoreUnavailable, TimeoutError):
-        spend, caps, hidden, refusing, spend_unknown = (), (), (), (), True
-    backlog = {} if spend_unknown else await _backlog(work, call.scope)
+    spent, changed, quarantined, backlog = await asyncio.gather(
+        _spent(spending, info, request, call),
+        _soon(changes.of(call.scope), ()) if request.with_advice_changes else _known(()),
+        _soon(_quarantined(search, call.scope), 0) if request.with_findings else _known(0),
+        _soon(_backlog(work, call.scope), {}),
+    )
+    caps = tuple(cap for cap in spent.caps if _may_see(call.caller, cap.level, call.scope))
+    hidden = tuple(cap for cap in spent.caps if cap not in caps)
     covers = _covered_by(call.caller)
     own = info.own_scope if call.caller is None else call.caller.own_scope(info.own_scope)
     answer = pb.GetServerInfoResponse(
@@ -96,7 +84,7 @@ async def get_server_info(
                 purpose=model.purpose,
                 provider=model.provider,
                 model=model.model,
-                available=model.is_available() and not (model.is_paid and _is_used_up(all_caps, model.purpose)),
+                available=model.is_available() and not (model.is_paid and _is_used_up(spent.caps, model.purpose)),
                 price_unknown=model.is_price_unknown(),
                 last_answer_time=timestamp(answered_us)
                 if (answered_us := info.questions.answered_us(model.purpose, covers))
@@ -107,14 +95,14 @@ async def get_server_info(
         default_config=config_to_wire(info.default_config),
         default_budget=budget_to_wire(TurnBudget()),
         limits=info.limits,
-        spend=[_spend_to_wire(one) for one in spend],
+        spend=[_spend_to_wire(one) for one in spent.spend],
         spend_caps=[_cap_to_wire(cap, call.scope, call.clock.now_us()) for cap in caps],
-        refusing_caps=[_cap_to_wire(cap, scope, call.clock.now_us()) for scope, cap in refusing],
+        refusing_caps=[_cap_to_wire(cap, scope, call.clock.now_us()) for scope, cap in spent.refusing],
         hidden_caps=[_hidden_to_wire(cap, call.clock.now_us()) for cap in hidden],
-        spend_unknown=spend_unknown,
-        project_costs=costs.shown,
-        more_project_costs=costs.has_more,
-        costs_from=None if costs.first_us is None else timestamp(costs.first_us),
+        spend_unknown=spent.is_unknown,
+        project_costs=spent.costs.shown,
+        more_project_costs=spent.costs.has_more,
+        costs_from=None if spent.costs.first_us is None else timestamp(spent.costs.first_us),
         quarantined_count=quarantined,
         backlog=[pb.Backlog(kind=kind, waiting_count=count) for kind, count in backlog.items() if count],
         advice_is_shadow=info.advice_is_shadow,
@@ -217,13 +205,49 @@ def _traffic_to_wire(told: TrafficTold, caller: Token | None) -> pb.Traffic:
     )
 
 
-async def _backlog(work: Work, scope: Scope) -> dict[str, int]:
-    """How many jobs of each kind wait; empty when the store does not say it soon."""
+class _Spent(msgspec.Struct, frozen=True):
+    """What was spent, every cap, and those that refuse calls of others. `is_unknown`: the store did not say it soon."""
+
+    spend: tuple[Spend, ...] = ()
+    caps: tuple[CapState, ...] = ()
+    refusing: tuple[tuple[Scope, CapState], ...] = ()
+    costs: Costs = Costs()
+    is_unknown: bool = False
+
+
+async def _spent(spending: Spending, info: ServerInfo, request: pb.GetServerInfoRequest, call: Call) -> _Spent:
     try:
-        async with asyncio.timeout(_SPEND_S):
-            return {kind: await work.waiting(scope, kind) for kind in _KINDS}
+        async with asyncio.timeout(_SOON_S):
+            spend = await spending.spent(call.scope, _DAYS)
+            caps = await spending.caps(call.scope)
+            refusing = await spending.refusing(lambda level, scope: _is_others(level, scope, call), TOLD)
+        return _Spent(spend, caps, refusing, await project_costs(spending, info.serves, request, call))
+    except CostsTooLate:
+        raise
     except (StoreUnavailable, TimeoutError):
-        return {}
+        return _Spent(is_unknown=True)
+
+
+async def _soon(read: Awaitable[T], otherwise: T) -> T:
+    """What the store says, or the other if it does not say it soon."""
+    try:
+        async with asyncio.timeout(_SOON_S):
+            return await read
+    except (StoreUnavailable, TimeoutError):
+        return otherwise
+
+
+async def _known(value: T) -> T:
+    return value
+
+
+async def _quarantined(search: MemorySearch, scope: Scope) -> int:
+    return len(await search.best(scope, _IN_QUARANTINE, QUARANTINED_TOLD))
+
+
+async def _backlog(work: Work, scope: Scope) -> dict[str, int]:
+    """How many jobs of each kind wait."""
+    return {kind: await work.waiting(scope, kind) for kind in _KINDS}
 
 
 def _clock_to_wire(clock: StoreClock) -> pb.StoreClock:

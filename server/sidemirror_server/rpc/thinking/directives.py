@@ -43,7 +43,6 @@ from sidemirror_server.vocabulary.status import ResultStatus
 
 REASONS = numbers_of(Reason, pb.ReflectionReason)
 PATTERNS = numbers_of(Pattern, pb.Pattern)
-# By their stored values: a later version may have stored others.
 
 
 def left_to_wire(budget: BudgetLeft) -> pb.BudgetLeft:

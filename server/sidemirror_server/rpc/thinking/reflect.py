@@ -53,7 +53,7 @@ async def reflect(
         if claimed.status is not ResultStatus.OK:
             refused = Reflection(claimed.status, claimed.detail)
             return _answer(refused, left(turn.state, call.clock.now_us()))
-    reflection, sequence = await until(turn, lambda: _made(turn, directive_id))
+    reflection, sequence = await until(turn, lambda: _said(turn, directive_id))
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_patience_s(call)):
             await recorder.wait_durable(turn, sequence)
@@ -104,11 +104,3 @@ def _said(turn: LiveTurn, directive_id: DirectiveId) -> tuple[Reflection, int] |
         if item.directive.directive_id == directive_id and isinstance(item.directive.what, Reflection):
             return item.directive.what, item.sequence
     return None
-
-
-def _made(turn: LiveTurn, directive_id: DirectiveId) -> tuple[Reflection, int] | None:
-    """Like `_said`, but raises the turn's error if the turn is lost, because the reflection is then never made."""
-    said = _said(turn, directive_id)
-    if said is None and turn.lost is not None:
-        raise turn.lost
-    return said

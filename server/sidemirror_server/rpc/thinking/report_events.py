@@ -5,7 +5,7 @@ import contextlib
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.boundary.call import Call
-from sidemirror_server.rpc.thinking.directives import directive_to_wire, write_ack
+from sidemirror_server.rpc.thinking.directives import directive_to_wire, is_sent, write_ack
 from sidemirror_server.rpc.thinking.turn_events import events_of
 from sidemirror_server.rpc.thinking.turns import until
 from sidemirror_server.rpc.wire.common import seconds
@@ -35,7 +35,7 @@ async def report_events(
     first = request.after_sequence if request.HasField("after_sequence") else min(places, default=before)
     said = [item for item in turn.said if item.sequence > first and item.directive.what is not turn.plan]
     is_withdrawn = set(turn.state.withdrawn).__contains__
-    said = [item for item in said if not (item.directive.is_shadow or is_withdrawn(item.directive.directive_id))]
+    said = [item for item in said if is_sent(item.directive) and not is_withdrawn(item.directive.directive_id)]
     if said:
         await recorder.wait_durable(turn, said[-1].sequence)
     response = pb.ReportEventsResponse(

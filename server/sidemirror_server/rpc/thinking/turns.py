@@ -24,10 +24,13 @@ _MOST_RECEIPTS = 200
 
 
 async def until(turn: LiveTurn, find: Callable[[], T | None]) -> T:
-    """The first result of `find` that is not None; `find` is called after each change of the turn."""
+    """The first result of `find` that is not None; `find` is called after each change of the turn. Raises why the turn
+    is lost, after which nothing changes any more."""
     listener = turn.listen(turn.state.last_sequence)
     try:
         while (found := find()) is None:
+            if turn.lost is not None:
+                raise turn.lost
             await listener.wait()
             listener.take()
         return found
@@ -36,8 +39,8 @@ async def until(turn: LiveTurn, find: Callable[[], T | None]) -> T:
 
 
 class Beside(msgspec.Struct, frozen=True):
-    """What a turn's head does not have, by turn. `recalled`: how many lessons and recoveries its agent was given
-    because it asked for them, and was not told."""
+    """What a turn's head does not have, by turn. `recalled`: how many lessons and recoveries its agent asked for, and
+    was not told unasked."""
 
     recalled: Mapping[str, int]
     verdicts: Mapping[str, Verdicts]

@@ -13,6 +13,7 @@ from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.trace.event import ThinkingWish
 from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.vocabulary.errors import BadInput
+from sidemirror_server.vocabulary.ids import SessionId
 
 _FIELDS = tuple(field.name for field in pb.ThinkingConfig.DESCRIPTOR.fields)
 
@@ -20,11 +21,12 @@ _FIELDS = tuple(field.name for field in pb.ThinkingConfig.DESCRIPTOR.fields)
 async def update_session(
     sessions: Sessions, conductor: Conductor, default: ThinkingConfig, request: pb.UpdateSessionRequest, call: Call
 ) -> pb.UpdateSessionResponse:
-    record = await read_session(sessions, conductor, call, request.session_id)
-    wish = _masked(wish_of(request.config), request, default)
-    config = resolve(wish, config_in(record.body))
-    await sessions.update(call.scope, record.session_id, config_body(config), call.clock.now_us())
-    conductor.session_changed(call.scope, record.session_id, config)
+    async with conductor.changing(call.scope, SessionId(request.session_id)):
+        record = await read_session(sessions, conductor, call, request.session_id)
+        wish = _masked(wish_of(request.config), request, default)
+        config = resolve(wish, config_in(record.body))
+        await sessions.update(call.scope, record.session_id, config_body(config), call.clock.now_us())
+        conductor.session_changed(call.scope, record.session_id, config)
     return pb.UpdateSessionResponse(
         session=session_to_wire(await read_session(sessions, conductor, call, request.session_id))
     )

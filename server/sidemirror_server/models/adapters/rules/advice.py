@@ -96,7 +96,7 @@ def _again(tool: str, arguments: str) -> str:
     return f"running `{program}`" if program else ""
 
 
-def points(category: str | None, error_text: str) -> bool:
+def tells_more(category: str | None, error_text: str) -> bool:
     """Whether the advice tells an agent in the midst of its turn more than the error itself: a name to look up, or what
     helps against a failure of this kind whatever it was asked for. Judged by hand, the other advice was of use in 6 of
     82 reflections (bench/judging)."""

@@ -13,6 +13,7 @@ from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.points import points_of
 from sidemirror_server.models.adapters.rules.response import Response, words
 from sidemirror_server.models.adapters.rules.support import gives_several
+from sidemirror_server.models.adapters.rules.wording import spoken_name
 from sidemirror_server.models.answers import CritiqueAnswer, DimensionAnswer, IssueAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 from sidemirror_server.vocabulary.terms import telling_terms
@@ -104,16 +105,16 @@ def _errors(response: Response) -> Iterator[IssueAnswer]:
     if len(brought & telling_terms(response.text)) >= _TOLD_TERMS:
         return
     done = _CLAIMS_DONE.search(response.text)
-    error = _clipped(telling(failed.text)) or failed.name
+    error, tool = _clipped(telling(failed.text)) or failed.name, spoken_name(failed.name)
     if done is not None and not response.worked:
-        reason = f"The response says that this was done, and the only outcome of {_tool(failed)} is an error."
+        reason = f"The response says that this was done, and the only outcome of {tool} is an error."
         claim = _sentence_around(response.text, done)
         yield _issue("wrong_fact", claim, reason, "Say what failed, or try again.", "critical")
     elif not response.worked:
-        reason = f"Every tool call failed, {_tool(failed)} with this error, and the response does not say so."
+        reason = f"Every tool call failed, {tool} with this error, and the response does not say so."
         yield _issue("missing_critical_information", error, reason, "Say what failed and what is therefore not known.")
     else:
-        reason = f"{_tool(failed)} failed with this error, nothing made it good, and the response does not mention it."
+        reason = f"{tool} failed with this error, nothing made it good, and the response does not mention it."
         yield _issue("missing_detail", error, reason, "Say what could not be found out.", "major")
 
 
@@ -186,8 +187,3 @@ def _clipped(quote: str) -> str:
     """The beginning of a quote, cut between words, so that it is still found in its text."""
     quote = quote.strip()
     return quote if len(quote) <= _QUOTE_CHARS else quote[:_QUOTE_CHARS].rsplit(None, 1)[0]
-
-
-def _tool(step: EvidenceStep) -> str:
-    name = " ".join("".join(letter for letter in step.name if letter.isalnum() or letter in "_- ").split())
-    return name[:48] or "a tool"

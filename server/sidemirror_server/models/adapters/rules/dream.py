@@ -32,8 +32,8 @@ def dream_answer(evidence: Evidence) -> DreamAnswer:
         strategy=strategy,
         importance=_IMPORTANCE,
         confidence=_CONFIDENCE,
-        tags=tuple(tag[:64] for tag in (category, tool.lower()) if tag),
-        applies_when=AppliesWhenAnswer(tools=(tool,) if tool else (), error_categories=(category,)),
+        tags=(category[:64], tool.lower()[:64]),
+        applies_when=AppliesWhenAnswer(tools=(tool,), error_categories=(category,)),
         supporting_memory_ids=tuple(step.event_id for step in evidence.steps)[:_MOST_CITED],
     )
 

@@ -18,7 +18,7 @@ class FailedStep(msgspec.Struct, frozen=True):
 
     failed: EvidenceStep
     cause: EvidenceStep
-    # A later, successful call of the same tool by the same agent.
+    # A later, successful result of the same tool and agent.
     recovered_by: EvidenceStep | None
 
 
@@ -48,7 +48,7 @@ def findings_of(evidence: Evidence) -> Findings:
     steps = evidence.steps
     calls = tuple(step for step in steps if step.kind == "tool_call")
     outcomes = [step for step in steps if step.kind in {"tool_result", "tool_failure"}]
-    worked = tuple(step for step in outcomes if not _failed(step))
+    worked = tuple(step for step in outcomes if not step.is_error)
     active = [call for call in calls if not call.polling]
     ended = {step.answers: step for step in outcomes if step.answers}
     return Findings(
@@ -64,10 +64,6 @@ def findings_of(evidence: Evidence) -> Findings:
     )
 
 
-def _failed(step: EvidenceStep) -> bool:
-    return step.is_error or step.kind == "tool_failure"
-
-
 def _failures(steps: Sequence[EvidenceStep]) -> tuple[FailedStep, ...]:
     by_id = {step.event_id: step for step in steps}
     last_worked: dict[tuple[str, str], tuple[int, EvidenceStep]] = {}
@@ -79,7 +75,7 @@ def _failures(steps: Sequence[EvidenceStep]) -> tuple[FailedStep, ...]:
     for place, step in enumerate(steps):
         if step.kind in {"model_text", "response"}:
             said = step
-        elif step.kind in {"tool_result", "tool_failure"} and _failed(step):
+        elif step.kind in {"tool_result", "tool_failure"} and step.is_error:
             cause = by_id.get(step.answers) if step.answers else said
             worked_at, worked = last_worked.get((step.agent, step.name), (-1, None))
             failures.append(FailedStep(step, cause or step, worked if worked_at > place else None))
@@ -104,7 +100,7 @@ def _claim(steps: Sequence[EvidenceStep]) -> EvidenceStep | None:
 def _repeated(calls: Sequence[EvidenceStep], ended: Mapping[EventId, EvidenceStep]) -> tuple[EvidenceStep, ...]:
     """By the rule of the detectors. Failures are no loop where the same call worked later: it was tried again."""
     answered = [call for call in calls if call.event_id in ended]
-    worked = {_key(call): place for place, call in enumerate(answered) if not _failed(ended[call.event_id])}
+    worked = {_key(call): place for place, call in enumerate(answered) if not ended[call.event_id].is_error}
     rows: dict[str, list[EvidenceStep]] = {}
     loop: list[EvidenceStep] = []
     for place, call in enumerate(answered):
@@ -112,7 +108,7 @@ def _repeated(calls: Sequence[EvidenceStep], ended: Mapping[EventId, EvidenceSte
         if row is None or not _goes_on(row[-1], call, ended):
             row = rows[call.agent] = []
         row.append(call)
-        stands = not _failed(ended[call.event_id]) or worked.get(_key(call), -1) < place
+        stands = not ended[call.event_id].is_error or worked.get(_key(call), -1) < place
         if len(row) >= REPEATED_FROM and stands:
             loop = row
     return tuple(loop)
@@ -125,7 +121,7 @@ def _key(call: EvidenceStep) -> tuple[str, str, str]:
 def _goes_on(before: EvidenceStep, call: EvidenceStep, ended: Mapping[EventId, EvidenceStep]) -> bool:
     """Whether a call repeats the one before it, and fails as well or brings the same answer."""
     was, now = ended[before.event_id], ended[call.event_id]
-    same = (_failed(was) and _failed(now)) or (_failed(was), was.text) == (_failed(now), now.text)
+    same = (was.is_error and now.is_error) or (was.is_error, was.text) == (now.is_error, now.text)
     return _key(before) == _key(call) and same
 
 
@@ -135,8 +131,8 @@ def _alternating(calls: Sequence[EvidenceStep], ended: Mapping[EventId, Evidence
     if len(ends) < 4:
         return ()
     keys = [_key(call) for call in last]
-    brings = [(_failed(end), end.text) for end in ends]
-    is_old = all(map(_failed, ends)) or brings[:2] == brings[2:]
+    brings = [(end.is_error, end.text) for end in ends]
+    is_old = all(end.is_error for end in ends) or brings[:2] == brings[2:]
     return tuple(last) if is_old and keys[0] == keys[2] != keys[1] == keys[3] else ()
 
 

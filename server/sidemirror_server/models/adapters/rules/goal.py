@@ -3,7 +3,7 @@
 The wordings are written for this project. Recorded texts are quoted on one line and whole.
 """
 
-from sidemirror_server.models.adapters.rules.advice import advice, points, telling
+from sidemirror_server.models.adapters.rules.advice import advice, telling, tells_more
 from sidemirror_server.models.adapters.rules.wording import quoted, tool_name, what_it_says
 from sidemirror_server.models.answers import GoalAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
@@ -27,7 +27,7 @@ def _of_failed(cause: EvidenceStep, failed: int, tasks: int) -> str:
     if cause.kind == "goal_end":
         # No call failed that an advice could name: only one that is of use for any is given.
         said_of = telling(cause.text)
-        helps = advice(cause.category, "the tool", said_of) if points(cause.category, said_of) else ""
+        helps = advice(cause.category, "the tool", said_of) if tells_more(cause.category, said_of) else ""
         return f"The goal failed: {said}. {helps}".rstrip()
     among = f", the first of {failed} failures in {tasks} tasks" if failed > 1 else ""
     return f"The goal failed at {what}{among}: {said}. {advice(cause.category, what, telling(cause.text))}".rstrip()

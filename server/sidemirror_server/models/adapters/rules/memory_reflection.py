@@ -4,7 +4,7 @@ It holds nothing that belongs to one episode alone: no ids of events, no values,
 empty where it could only say how the task ended, or that a call failed and a later one worked.
 """
 
-from sidemirror_server.models.adapters.rules.advice import named, points, telling
+from sidemirror_server.models.adapters.rules.advice import named, telling, tells_more
 from sidemirror_server.models.adapters.rules.decisive import decisive_steps, worst_of
 from sidemirror_server.models.adapters.rules.findings import FailedStep, Findings, findings_of
 from sidemirror_server.models.adapters.rules.mid_turn import (
@@ -29,7 +29,8 @@ _MOST_CITED = 8
 
 
 def memory_reflection_answer(evidence: Evidence) -> MemoryReflectionAnswer:
-    """The lesson that `evidence` supports. Which tools a success used is none: every task of an agent uses them."""
+    """The lesson that `evidence` supports. The tools that a success used are no lesson: every task of an
+    agent uses them."""
     found = findings_of(evidence)
     correction = _correction(evidence.steps)
     failure = worst_of(found)
@@ -91,7 +92,7 @@ def _begun(name: str) -> str:
 def _strategy(found: Findings, failure: FailedStep | None, evidence: Evidence) -> str:
     if failure is not None:
         category = named(failure.failed.category) or evidence.error_category
-        is_told = points(category, telling(failure.failed.text))
+        is_told = tells_more(category, telling(failure.failed.text))
         return advised(failure, evidence.error_category) if is_told else ""
     loop = found.repeated or found.alternating
     return loop_advised(found, loop) if loop else ""

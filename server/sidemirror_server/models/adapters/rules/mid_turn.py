@@ -6,7 +6,7 @@ that it rests on are in `cited_event_ids` and not in the text. Recorded texts ar
 
 from collections.abc import Sequence
 
-from sidemirror_server.models.adapters.rules.advice import advice, named, points, telling
+from sidemirror_server.models.adapters.rules.advice import advice, named, telling, tells_more
 from sidemirror_server.models.adapters.rules.decisive import decisive_steps, worst_of
 from sidemirror_server.models.adapters.rules.findings import FailedStep, Findings, findings_of
 from sidemirror_server.models.adapters.rules.wording import arguments_of, tool_name, what_it_says
@@ -52,7 +52,7 @@ def what_failed(found: Findings, failure: FailedStep) -> str:
         return ""
     told = f"its error says {said}{f', a {kind} failure' if kind else ''}" if said else f"a {kind} failure"
     if cause is failed:
-        call = f"{tool_name(failed)}"
+        call = tool_name(failed)
     elif cause.kind == "tool_call":
         arguments = arguments_of(cause.text)
         call = f"the call of {tool_name(failed)}{f' with {arguments}' if arguments else ''}"
@@ -122,7 +122,7 @@ def _pointed(found: Findings) -> tuple[FailedStep | None, str]:
             continue
         if _is_fenced(failure.cause) and not fences_work:
             return failure, _FENCED.format(tool=tool_name(failure.failed))
-        if points(failure.failed.category, telling(failure.failed.text)) and (action := advised(failure)):
+        if tells_more(failure.failed.category, telling(failure.failed.text)) and (action := advised(failure)):
             return failure, action
     return None, ""
 

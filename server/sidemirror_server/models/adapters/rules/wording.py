@@ -28,6 +28,12 @@ _REPR = re.compile(r"^[A-Za-z_][\w.]{0,80}\((['\"])(.*)\1,?\)$", re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 
 
+def spoken_name(name: str) -> str:
+    """A tool's name without what no name has, for a sentence without backquotes."""
+    plain = " ".join("".join(letter for letter in name if letter.isalnum() or letter in "_- ").split())
+    return plain[:_NAME_CHARS] or "a tool"
+
+
 def tool_name(step: EvidenceStep) -> str:
     """The tool's name in backquotes, on one line, clipped."""
     name = " ".join(step.name.translate(_NAME_MARKS).split())

@@ -22,7 +22,7 @@ booked reserved|book reserve reservation booking create schedule order add
 scheduled rescheduled invited|schedule reschedule event calendar meeting invite create update book cron move add set
 cancelled canceled|cancel delete remove void terminate update refund unsubscribe
 deleted removed erased purged dropped wiped uninstalled|delete remove rm drop purge destroy clean erase \
-uninstall unlink prune trash truncate clear prune discard
+uninstall unlink prune trash truncate clear discard
 deployed released published shipped launched rolled|deploy deployment release publish rollout apply push ship \
 helm kubectl terraform promote rollback launch upgrade
 merged|merge pull squash rebase
@@ -40,7 +40,7 @@ execute upgrade str create
 fixed patched resolved|fix patch write edit update replace apply sed commit resolve close save put create \
 modify change str merge
 created opened filed submitted logged raised registered added|create open file submit log add insert new post \
-write make register raise put generate mkdir touch touch issue book init
+write make register raise put generate mkdir touch issue book init
 put|put add create set schedule book insert write save upload move calendar event post
 rung rang called|call ring phone dial contact
 saved stored exported backed archived copied|save store write export put create backup dump snapshot \
@@ -105,18 +105,18 @@ _THING = re.compile(
     r"repo(?:sitory)?|rows?|"
     r"config(?:uration)?|settings?|address|password|subscription|profile|servers?|services?|instances?|pods?|cluster|"
     r"permissions?|tests?|suite|"
-    r"documents?|sheet|spreadsheet|page|wiki|card|contacts?|leads?|entry|entries|appointments?|flights?|passengers?|"
+    r"documents?|spreadsheet|page|wiki|card|contacts?|leads?|entry|entries|appointments?|flights?|passengers?|"
     r"items?|payments?|"
-    r"claims?|case|request|report|replacements?|columns?|notes?|messages?|reply|comments?|sheet|folder|bucket|key|"
-    r"certificate|rule|firewall|policy|quota|limit|version|forms?|list|form|sheet|log|refunds?|phone|numbers?|"
-    r"alarms?|phone number|cards?|dependency|package|bug|code|function|"
+    r"claims?|case|request|report|replacements?|columns?|notes?|messages?|reply|comments?|folder|bucket|key|"
+    r"certificate|rule|firewall|policy|quota|limit|version|forms?|list|sheet|log|refunds?|phone|numbers?|"
+    r"alarms?|cards?|dependency|package|bug|code|function|"
     r"script|migration|deployment|release|[\w./-]{1,60}\.(?:py|js|ts|go|rs|java|md|json|ya?ml|toml|txt|csv|sql|sh|"
     r"html|css))\b",
     re.IGNORECASE,
 )
 # What makes a deed one that is not claimed.
 _UNSURE = re.compile(
-    r"\b(?:not|never|because|since|n['’]t|if|once|when|after|before|until|unless|could|would|should|can|(?-i:may)|"
+    r"\b(?:not|never|because|since|if|once|when|after|before|until|unless|could|would|should|can|(?-i:may)|"
     r"might|must|need|want|will|to be(?! (?:on|safe|sure))|"
     r"like|please|how|whether|that (?:was|were)|which (?:was|were)|previously|earlier|already been)\b|n['’]t\b",
     re.IGNORECASE,

@@ -3,7 +3,8 @@ asked for. It counts unless a later call of the same kind made it good.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -109,24 +110,45 @@ class Shortcoming(msgspec.Struct, frozen=True):
     whole: bool = False
 
 
+class _Attempt(msgspec.Struct, frozen=True, eq=False):
+    """What is asked of a call over and over. `given`: its own words and those of its arguments."""
+
+    call: PastCall
+    failed: bool
+    has_bad_line: bool
+    kinds: frozenset[str]
+    given: frozenset[str]
+
+
 def shortcomings(reading: Reading) -> Iterator[Shortcoming]:
     """What failed on record and was not made good, the oldest call first."""
-    calls = reading.record.calls
-    given = {call: call.words | tokens_of(call.arguments[:ARGUMENT_CHARS]) for call in calls}
-    failed = [call for call in calls if has_failed(call)]
-    for place, call in enumerate(calls):
-        if any(_makes_good(other, call, calls[:place]) for other in calls[place + 1 :]):
+    attempts = [_attempt(call) for call in reading.record.calls]
+    of_worked = Counter(word for one in attempts if not one.failed for word in one.given)
+    for place, attempt in enumerate(attempts):
+        if any(_makes_good(other, attempt, attempts[:place]) for other in attempts[place + 1 :]):
             continue
-        others = frozenset[str]().union(*(given[other] for other in calls if other not in failed and other is not call))
-        if call in failed:
-            own = given[call] | tokens_of(_bad_text(call) or call.text[:_TEXT_CHARS])
-            yield Shortcoming(_block(call.text), call, given[call], own, telling_words(own - others), whole=True)
+        call, given = attempt.call, attempt.given
+        own_words = frozenset[str]() if attempt.failed else given
+        if attempt.failed:
+            own = given | tokens_of(_bad_text(call) or call.text[:_TEXT_CHARS])
+            rare = telling_words(_only_here(own, own_words, of_worked))
+            yield Shortcoming(_block(call.text), call, given, own, rare, whole=True)
             if call.failed and not is_run(call):
                 continue
         whole = call.text.lstrip()[:1] in {"{", "["} and call.is_json
         for quote, own, rare in _bad_items(call) if whole else _bad_lines(call):
             if is_run(call) or not (only_reads(call) and _MENTIONED.search(quote)):
-                yield Shortcoming(quote, call, given[call], own, telling_words(rare - others))
+                yield Shortcoming(quote, call, given, own, telling_words(_only_here(rare, own_words, of_worked)))
+
+
+def _attempt(call: PastCall) -> _Attempt:
+    bad = any(is_bad(line) for line in call.text.splitlines()[:_MOST_LINES])
+    return _Attempt(call, has_failed(call), bad, _kinds(call), call.words | tokens_of(call.arguments[:ARGUMENT_CHARS]))
+
+
+def _only_here(words: frozenset[str], own: frozenset[str], of_worked: Mapping[str, int]) -> frozenset[str]:
+    """Those of some words that no other call which worked was given. `own`: what the call itself counts there."""
+    return frozenset(word for word in words if of_worked.get(word, 0) <= (word in own))
 
 
 def is_run(call: PastCall) -> bool:
@@ -149,19 +171,20 @@ def telling_words(words: frozenset[str]) -> frozenset[str]:
     return frozenset(word for word in words if len(word) > 2) - _OUTCOMES
 
 
-def _makes_good(other: PastCall, call: PastCall, before: Sequence[PastCall]) -> bool:
+def _makes_good(later: _Attempt, attempt: _Attempt, before: Sequence[_Attempt]) -> bool:
     """Whether a later call is a run of the same kind without a failing line, or repeats this one: with the same first
     argument, or for a command with the same program. It does not where a call before this one did the same for
     something else: then each is one of several."""
-    if not has_failed(other) and not _has_bad_line(other) and _kinds(call) & _kinds(other):
+    other, call = later.call, attempt.call
+    if later.kinds & attempt.kinds and not (later.failed or later.has_bad_line):
         return True
     if other.name != call.name:
         return False
     if call.command or other.command:
         return bool(_programs(call.command) & _programs(other.command))
-    if has_failed(other) or not call.failed:
+    if later.failed or not call.failed:
         return other.arguments == call.arguments
-    if any(one.name == call.name and not has_failed(one) for one in before):
+    if any(one.call.name == call.name and not one.failed for one in before):
         return other.arguments == call.arguments
     return _first(other) == _first(call)
 
@@ -170,11 +193,6 @@ def _kinds(call: PastCall) -> frozenset[str]:
     """The kinds of runs that a call's name and arguments speak of."""
     text = f"{call.name.replace('_', ' ')} {call.arguments[:ARGUMENT_CHARS]}"
     return frozenset(kind for kind, pattern in _KINDS.items() if pattern.search(text))
-
-
-def _has_bad_line(call: PastCall) -> bool:
-    """Whether a line of a run's output says that something failed."""
-    return any(is_bad(line) for line in call.text.splitlines()[:_MOST_LINES])
 
 
 def _first(call: PastCall) -> str:

@@ -267,7 +267,7 @@ def _scales(number: Figure) -> tuple[float, ...]:
 
 
 def is_hedged(sentence: Spoken, start: int) -> bool:
-    """Whether what stands at this place of the sentence is rounded, a bound, a part of a range, or a condition."""
+    """Whether what stands at this place of the sentence is rounded, a bound or a part of a range."""
     return _ABOUT.search(sentence.text[max(0, start - _ABOUT_CHARS) : start]) is not None
 
 

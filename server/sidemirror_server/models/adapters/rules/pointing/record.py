@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from sidemirror_server.models.adapters.rules.pointing.texts import Figure, name_words, numbers
+from sidemirror_server.models.adapters.rules.wording import spoken_name
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 
 # Only this much of a result is read, and of all results together: longer ones are documents. In code points.
@@ -53,10 +54,11 @@ class PastCall:
 
     @cached_property
     def command(self) -> str:
-        """The command or code that it runs; empty if its arguments are of another kind."""
+        """The command or code that it runs; empty if its arguments are of another kind, or JSON that was cut."""
         data = next((part for part in jsons_in(self.arguments) if isinstance(part, dict)), None)
         if data is None:
-            return self.arguments.strip()
+            text = self.arguments.strip()
+            return "" if text.startswith(("{", "[")) else text
         return next((value for key, value in data.items() if key in _COMMANDS and isinstance(value, str)), "")
 
     @cached_property
@@ -68,10 +70,14 @@ class PastCall:
         return frozenset(name_words(self.name))
 
     @cached_property
+    def value_words(self) -> frozenset[str]:
+        """The stems of what its result says, without the names of its fields."""
+        return frozenset(name_words(_KEYS.sub(" ", self.text[:20_000])))
+
+    @cached_property
     def spoken(self) -> str:
         """The name without what no name has."""
-        name = " ".join("".join(letter for letter in self.name if letter.isalnum() or letter in "_- ").split())
-        return name[:48] or "a tool"
+        return spoken_name(self.name)
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -153,16 +159,6 @@ class Record:
         found += re.findall(r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,12})?", self.text)
         return frozenset(float(one.replace(",", "")) for one in found if len(one) < 20)
 
-    def value_words(self, call: PastCall) -> frozenset[str]:
-        """The stems of what a result says, without the names of its fields."""
-        if call not in self._value_words:
-            self._value_words[call] = frozenset(name_words(_KEYS.sub(" ", call.text[:20_000])))
-        return self._value_words[call]
-
-    @cached_property
-    def _value_words(self) -> dict[PastCall, frozenset[str]]:
-        return {}
-
     @cached_property
     def figures(self) -> list[tuple[str, list[Figure]]]:
         """The request and each result, with the quantities in it."""
@@ -227,7 +223,7 @@ def _calls(steps: tuple[EvidenceStep, ...]) -> Iterator[PastCall]:
             text = step.text[: min(READ_CHARS, left)]
             left -= len(text)
             called = arguments.get(step.answers, "") if step.answers else ""
-            found.append(PastCall(place, step.name, called, text, failed=step.is_error or step.kind == "tool_failure"))
+            found.append(PastCall(place, step.name, called, text, failed=step.is_error))
     yield from reversed(found)
 
 

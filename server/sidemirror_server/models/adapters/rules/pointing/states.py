@@ -129,7 +129,7 @@ def _has_number(reading: Reading, said: str) -> bool:
 def _is_known(reading: Reading, said: str) -> bool:
     """Whether a result says so: in these words, or one of its short values in like words."""
     own = frozenset(stem(part) for part in said.split())
-    if any(own <= reading.record.value_words(call) for call in reading.record.calls):
+    if any(own <= call.value_words for call in reading.record.calls):
         return True
     values = (field.value for field in reading.record.fields if isinstance(field.value, str) and len(field.value) <= 40)
     return any(_SETTLED[said][0] & frozenset(name_words(value)) for value in values)

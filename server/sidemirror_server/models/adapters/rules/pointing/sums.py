@@ -138,8 +138,8 @@ def _totals(reading: Reading) -> Iterator[Point]:
             [one for one in every if one.places == 2] if len(every) < 4 else []
         )
         found = found[-1:] if len(found) > 1 and "=" in sentence.text else found
-        if _TOTAL.search(sentence.text) and not _OTHER_TOTAL.search(sentence.text[:60]):
-            total = next((one for one in found if one.start > _TOTAL.search(sentence.text).start()), None)  # type: ignore[union-attr]
+        if (told := _TOTAL.search(sentence.text)) and not _OTHER_TOTAL.search(sentence.text[:60]):
+            total = next((one for one in found if one.start > told.start()), None)
             if total is not None and len(found) == 1 and len(amounts) >= 2 and not _reaches(amounts, total):
                 yield Point("wrong_fact", sentence.plain, reading.quote_of(amounts[0].value), _ABOVE, _FIX)
             amounts = []

@@ -218,11 +218,13 @@ _ALL_IN = re.compile(
 
 def _currencies(reading: Reading) -> Iterator[Point]:
     """Finds amounts that a text has in the currency of its heading, told in another one."""
+    codes = {match["code"].casefold() for call in reading.record.worked for match in _ALL_IN.finditer(call.text)}
+    if len(codes) != 1:
+        return
     for call in reading.record.worked:
         heading = _ALL_IN.search(call.text)
         unit = UNITS.get(heading["code"].casefold()) if heading else None
-        codes = {match["code"].casefold() for call in reading.record.worked for match in _ALL_IN.finditer(call.text)}
-        if heading is None or unit is None or unit.dimension != 2 or len(codes) > 1:
+        if heading is None or unit is None or unit.dimension != 2:
             continue
         listed = {
             number.value
@@ -345,7 +347,7 @@ def _magnitudes(reading: Reading) -> Iterator[Point]:
                 if len(plain.strip("0")) < 2 or not (number.money or _is_currency(sentence.text, number)):
                     continue
                 off = [one for one in listed if one and _thousands(number.value / (one * scale))]
-                exact = any(abs(number.value - one * by) < 1e-6 * number.value for one in listed for by in (scale,))
+                exact = any(abs(number.value - one * scale) < 1e-6 * number.value for one in listed)
                 if len(off) == 1 and not exact and len(f"{off[0]:g}".replace(".", "").strip("0")) >= 2:
                     yield Point(
                         "wrong_fact",
@@ -370,7 +372,7 @@ def _with_unit(sentence: Spoken, number: Figure) -> str:
     named = number.unit in UNITS or not number.money
     stop = end + len(number.unit) if 0 <= end - number.end <= 1 and named else number.end
     if _code_before(sentence.text, number) is not None:
-        return sentence.text[number.start - 4 : stop].strip()
+        return sentence.text[max(0, number.start - 4) : stop].strip()
     begin = number.start - 2 if sentence.text[max(0, number.start - 2) : number.start] == "US" else number.start
     return sentence.text[begin:stop]
 
@@ -423,5 +425,5 @@ def _recorded_unit(text: str, number: Figure) -> tuple[_Unit | None, str]:
         return unit, (key[0] + number.text).strip()
     code = UNITS.get(before[-4:].strip().casefold()) if before[-1:] == " " else None
     if code is not None and code.dimension == 2:
-        return code, text[number.start - 4 : number.end].strip()
+        return code, text[max(0, number.start - 4) : number.end].strip()
     return None, number.text
