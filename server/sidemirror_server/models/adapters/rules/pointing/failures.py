@@ -118,25 +118,21 @@ def failures(reading: Reading) -> Iterator[Point]:
         return
     admitting = [tokens_of(clause) for clause in _CLAUSE.split(plain) if _MAY_ADMIT.search(clause)]
     admitting += [tokens_of(one.text) for one in reading.sentences if _NOT_TO_BE_HAD.search(one.text)]
+
+    def is_admitted(failure: Shortcoming) -> bool:
+        return any(words & failure.rare for words in admitting)
+
+    told = {one.call for one in found if one.whole and (is_admitted(one) or _is_told(reading, one))}
+    deeds = _Deeds(reading)
     best: tuple[float, Spoken, Shortcoming] | None = None
-    said = list(claims(reading))
-    worked = [call for call in reading.record.calls if not has_failed(call)]
-    given = [(call, call.words | tokens_of(call.arguments[:ARGUMENT_CHARS])) for call in worked if not only_reads(call)]
-    done = [claim.quote for claim in said if any(could_do(call, claim) for call in worked)]
-    told = {failure.call for failure in found if failure.whole and _is_told(reading, failure)}
-    told |= {failure.call for failure in found if failure.whole and any(words & failure.rare for words in admitting)}
     for failure in found:
-        if failure.call in told or any(words & failure.rare for words in admitting):
+        if failure.call in told or is_admitted(failure):
             continue
-        deeds = [claim.quote for claim in said if could_do(failure.call, claim)] if failure.whole else []
+        own = deeds.of(failure)
         for sentence in reading.sentences:
-            is_deed = any(deed in sentence.text for deed in deeds)
-            if failure.whole and any(deed in sentence.text for deed in done):
-                words = tokens_of(sentence.text)
-                mine = len(words & failure.words)
-                others = [len(words & one) + (call.name != failure.call.name) for call, one in given]
-                if not is_deed or any(count > mine for count in others):
-                    continue
+            is_deed = any(deed in sentence.text for deed in own)
+            if deeds.is_of_others(failure, sentence, is_deed):
+                continue
             weight = _weight(reading, sentence, failure, is_deed)
             if weight and (best is None or weight > best[0]):
                 best = weight, sentence, failure
@@ -144,6 +140,33 @@ def failures(reading: Reading) -> Iterator[Point]:
         _, sentence, failure = best
         reason = f"The call of {failure.call.spoken} failed." if failure.whole else "On record a part of it failed."
         yield Point("wrong_fact", sentence.plain.rstrip(" .;,"), failure.quote, reason, _FIX)
+
+
+class _Deeds:
+    """Which sentences say that something was done, and by which calls it may have been."""
+
+    def __init__(self, reading: Reading) -> None:
+        worked = [call for call in reading.record.calls if not has_failed(call)]
+        self._said = list(claims(reading))
+        self._done = [claim.quote for claim in self._said if any(could_do(call, claim) for call in worked)]
+        # Calls that worked and may have changed something, with the words that they were given.
+        self._given = [
+            (call, call.words | tokens_of(call.arguments[:ARGUMENT_CHARS])) for call in worked if not only_reads(call)
+        ]
+
+    def of(self, failure: Shortcoming) -> list[str]:
+        """The words of deeds that the failed call should have done."""
+        return [claim.quote for claim in self._said if failure.whole and could_do(failure.call, claim)]
+
+    def is_of_others(self, failure: Shortcoming, sentence: Spoken, is_deed: bool) -> bool:
+        """Whether the sentence tells the deed of a call that worked rather than that of the failed one: it has more
+        words of that call, or as many where that is another tool."""
+        if not failure.whole or not any(deed in sentence.text for deed in self._done):
+            return False
+        words = tokens_of(sentence.text)
+        mine = len(words & failure.words)
+        others = [len(words & given) + (call.name != failure.call.name) for call, given in self._given]
+        return not is_deed or any(count > mine for count in others)
 
 
 def _weight(reading: Reading, sentence: Spoken, failure: Shortcoming, is_deed: bool) -> float:
