@@ -16,6 +16,7 @@ from sidemirror_server.trace.event import (
     UserMessage,
 )
 from sidemirror_server.trace.failure import category_of
+from sidemirror_server.trace.open_calls import opened, taken
 from sidemirror_server.vocabulary.ids import EventId
 from sidemirror_server.vocabulary.origin import Origin, least
 from sidemirror_server.vocabulary.text import clip
@@ -62,13 +63,21 @@ class CritiqueMaterial(msgspec.Struct, frozen=True, omit_defaults=True):
         return "\n".join(result.text for result in self.results)
 
 
+class _Call(msgspec.Struct, frozen=True):
+    """A call of a tool, and who made it."""
+
+    agent: str
+    name: str
+    arguments: str
+
+
 def material_of(events: Iterable[Event]) -> CritiqueMaterial:
     """The material of a recorded turn: the user's last message, the tool results, and the last drafted response. If
     none was drafted, the response is the model's last text."""
     task = question = drafted = said = ""
     task_event = question_event = drafted_event = said_event = ""
-    calls: dict[str, ToolCalled] = {}
-    open_calls: list[str] = []
+    calls: dict[str, _Call] = {}
+    open_calls: dict[str, _Call] = {}
     results: list[ToolEvidence] = []
     origins = [Origin.AGENT]
     for event in events:
@@ -84,10 +93,11 @@ def material_of(events: Iterable[Event]) -> CritiqueMaterial:
                 question, question_event = what.text, event.event_id
             case ToolCalled():
                 call_id = what.call_id or event.event_id
-                calls[call_id] = what
-                open_calls.append(call_id)
+                calls[call_id] = _Call(event.agent, what.name, what.arguments)
+                opened(open_calls, call_id, calls[call_id])
             case ToolReturned() | ToolFailed():
-                results.append(_result(event.event_id, what, calls, open_calls))
+                call = taken(open_calls, what.call_id, event.agent) or calls.get(what.call_id)
+                results.append(_result(event.event_id, what, call))
             case ModelReturned() if what.text:
                 said, said_event = what.text, event.event_id
             case ResponseDrafted():
@@ -102,13 +112,7 @@ def material_of(events: Iterable[Event]) -> CritiqueMaterial:
     )
 
 
-def _result(
-    event_id: str, what: ToolReturned | ToolFailed, calls: dict[str, ToolCalled], open_calls: list[str]
-) -> ToolEvidence:
-    call_id = what.call_id or (open_calls[-1] if open_calls else "")
-    if call_id in open_calls:
-        open_calls.remove(call_id)
-    call = calls.get(call_id)
+def _result(event_id: str, what: ToolReturned | ToolFailed, call: _Call | None) -> ToolEvidence:
     failed = isinstance(what, ToolFailed) or what.is_error
     text = what.error if isinstance(what, ToolFailed) else what.content
     return ToolEvidence(

@@ -156,22 +156,28 @@ def _nothing(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, sco
     return exit_codes.FAILED
 
 
+def _tool_of(call_id: str, agent: str, tools: dict[str, str], last: dict[str, str]) -> str:
+    """The tool of the call that a result names, else of its agent's last one."""
+    return (tools if call_id else last).get(call_id or agent, "")
+
+
 def told_in(entries: Sequence[thinking_pb2.TurnEntry], receipt_id: str) -> ToldBlock | None:
     """The block with this receipt in a turn's record; None if it is not there."""
     task, tools, failures = "", dict[str, str](), dict[str, tuple[str, str]]()
+    last: dict[str, str] = {}  # the tool that each agent has called last
     for entry in entries:
         event = entry.event
         match event.WhichOneof("kind"):
             case "turn_started":
                 task = event.turn_started.task
             case "tool_called":
-                tools[event.tool_called.call_id] = tools[""] = event.tool_called.name
+                tools[event.tool_called.call_id] = last[event.agent] = event.tool_called.name
             case "tool_failed":
                 failed = event.tool_failed
-                failures[event.event_id] = (tools.get(failed.call_id, ""), failed.error)
+                failures[event.event_id] = (_tool_of(failed.call_id, event.agent, tools, last), failed.error)
             case "tool_returned" if event.tool_returned.is_error:
                 returned = event.tool_returned
-                failures[event.event_id] = (tools.get(returned.call_id, ""), returned.content)
+                failures[event.event_id] = (_tool_of(returned.call_id, event.agent, tools, last), returned.content)
         for kind, field in _BLOCKS:
             if not entry.directive.HasField(kind):
                 continue

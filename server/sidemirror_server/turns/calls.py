@@ -8,13 +8,13 @@ import msgspec
 
 from sidemirror_server.memory.recoveries.asked import asked, look_up_of
 from sidemirror_server.memory.recoveries.moves import Tally
-from sidemirror_server.memory.recoveries.open_calls import opened, taken
 from sidemirror_server.memory.recoveries.signed import failure_signature
 from sidemirror_server.memory.recoveries.starter import dialect_of
 from sidemirror_server.memory.recoveries.trail import MOST_LOOKED_UP, Failure
 from sidemirror_server.thinking.record import Advised, Directive, Recorded
 from sidemirror_server.trace.event import Event, ToolCalled, ToolFailed, ToolReturned
 from sidemirror_server.trace.failed import call_failed
+from sidemirror_server.trace.open_calls import opened, taken
 from sidemirror_server.vocabulary.ids import EventId
 
 # What a turn holds beside that; chosen here. Longer arguments are read at once, so that they need not be held.

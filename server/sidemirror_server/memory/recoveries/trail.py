@@ -27,7 +27,6 @@ from sidemirror_server.memory.recoveries.observation import (
     follows,
     observation_id,
 )
-from sidemirror_server.memory.recoveries.open_calls import opened, taken
 from sidemirror_server.memory.recoveries.signed import failure_signature
 from sidemirror_server.memory.recoveries.starter import dialect_of
 from sidemirror_server.trace.event import (
@@ -40,6 +39,7 @@ from sidemirror_server.trace.event import (
     UserMessage,
 )
 from sidemirror_server.trace.failed import call_failed
+from sidemirror_server.trace.open_calls import opened, taken
 from sidemirror_server.vocabulary.ids import EventId, TurnId
 
 # Design: an attempt is among the next six calls.
