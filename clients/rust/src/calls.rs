@@ -23,6 +23,8 @@ use crate::v1::{
 const MODEL_DEADLINE: Duration = Duration::from_secs(60);
 /// Streams that do one piece of work and end.
 const WORK_DEADLINE: Duration = Duration::from_secs(300);
+/// A longer one, which clocks and gRPC's header may have no room for, is this: a year.
+const LONGEST_DEADLINE: Duration = Duration::from_secs(365 * 86_400);
 const ATTEMPTS: u32 = 4;
 /// Unary calls at once on their connection, of whose 100 streams some are left to streaming calls. Others wait.
 const MOST_CALLS: usize = 90;
@@ -56,6 +58,7 @@ pub(crate) struct Carried {
 
 impl Carried {
     pub fn new(deadline: Duration, token_file: Option<PathBuf>, tenant_id: String, project_id: String) -> Self {
+        let deadline = deadline.min(LONGEST_DEADLINE);
         Self { deadline, token_file, tenant_id, project_id, room: Semaphore::new(MOST_CALLS) }
     }
 
@@ -135,7 +138,7 @@ macro_rules! service {
 
             /// The same service, whose calls end after this time.
             pub fn with_deadline(&self, deadline: Duration) -> Self {
-                Self { deadline: Some(deadline), ..self.clone() }
+                Self { deadline: Some(deadline.min(LONGEST_DEADLINE)), ..self.clone() }
             }
 
             $(service!(@$kind $method, $request, $response);)*

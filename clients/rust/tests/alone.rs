@@ -7,7 +7,9 @@ use std::sync::mpsc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sidemirror_client::v1::{GetServerInfoRequest, TaskOutcome, ThinkLevel, TurnStarted};
+use sidemirror_client::v1::{
+    DreamRequest, GetServerInfoRequest, TaskOutcome, ThinkLevel, TurnStarted, WatchTurnsRequest,
+};
 use sidemirror_client::{
     alive_tasks, event, goal, lessons_text, started, ConnectError, Options, Sidemirror, Turn, TurnOptions,
 };
@@ -280,6 +282,21 @@ async fn calls_have_a_deadline() {
     let error = sidemirror.wait_until_ready(Duration::from_millis(100)).await.unwrap_err();
     assert_eq!(error.code(), Code::DeadlineExceeded);
     std::fs::remove_file(socket).unwrap();
+}
+
+/// Seen to fail, with a panic in the agent, when a deadline goes as it comes.
+#[tokio::test]
+async fn a_deadline_may_be_as_long_as_there_is() {
+    let deadline = Some(Duration::MAX);
+    let sidemirror = nobody("longest", Options { deadline, ..Default::default() });
+    let error = sidemirror.sidecar.get_server_info(GetServerInfoRequest::default()).await.unwrap_err();
+    assert_eq!(error.code(), Code::Unavailable, "{error:?}");
+    let memory = sidemirror.memory.with_deadline(Duration::MAX);
+    assert_eq!(memory.dream(DreamRequest::default()).await.unwrap_err().code(), Code::Unavailable);
+    let thinking = sidemirror.thinking.with_deadline(Duration::MAX);
+    assert_eq!(thinking.watch_turns(WatchTurnsRequest::default()).await.unwrap_err().code(), Code::Unavailable);
+    let turn = sidemirror.begin_turn(TurnStarted::default());
+    assert_eq!((turn.recall(Duration::MAX).await, turn.plan(Duration::MAX).await), (None, None));
 }
 
 /// What a killed sidecar does to a call that it has read: its connection ends. Seen to fail, with
