@@ -8,9 +8,9 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_stream::{Stream, StreamExt};
 use tonic::metadata::{Ascii, MetadataValue};
-use tonic::transport::Channel;
 use tonic::{Code, Request, Status, Streaming};
 
+use crate::connection::Connection;
 use crate::link::{about, FIRST_PAUSE, LONGEST_PAUSE};
 use crate::problem::{is_busy, unbroken};
 use crate::v1::{
@@ -126,14 +126,14 @@ macro_rules! service {
         /// deadline than the client's.
         #[derive(Debug, Clone)]
         pub struct $service {
-            client: $client<Channel>,
+            client: $client<Connection>,
             carried: Arc<Carried>,
             deadline: Option<Duration>,
         }
 
         impl $service {
-            pub(crate) fn new(channel: Channel, carried: Arc<Carried>) -> Self {
-                Self { client: $client::new(channel), carried, deadline: None }
+            pub(crate) fn new(connection: Connection, carried: Arc<Carried>) -> Self {
+                Self { client: $client::new(connection), carried, deadline: None }
             }
 
             /// The same service, whose calls end after this time.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout, Instant};
-use tonic::transport::Endpoint;
+use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
 use tonic_health::pb::{health_client::HealthClient, HealthCheckRequest};
 
@@ -55,6 +55,9 @@ pub(crate) enum Reach {
     /// It is there, and does not take the token.
     Refused,
 }
+
+/// Changes whenever the sidecar goes, and whenever it is back.
+pub(crate) type Reached = (u64, bool);
 
 /// A pause, a little longer or shorter: what broke together does not come back in one moment.
 pub(crate) fn about(pause: Duration) -> Duration {
@@ -191,6 +194,18 @@ impl Link {
     /// How often the sidecar went away.
     pub fn outages(&self) -> u64 {
         self.state().outages
+    }
+
+    /// How often it went away, and whether it is there now.
+    pub fn reached(&self) -> Reached {
+        let state = self.state();
+        (state.outages, *self.reach.borrow() == Reach::There)
+    }
+
+    /// Another connection, which is made when it is first used. What it does goes on beside the agent.
+    pub fn connection(&self) -> Channel {
+        let _entered = self.runtime.enter();
+        self.endpoint.connect_lazy()
     }
 
     /// Whether it is there now, and when that changes.
@@ -338,7 +353,7 @@ impl Link {
     /// Asks whether the sidecar is there, on a new connection: one that is open may be broken without having said so.
     async fn ask(self: &Arc<Self>) {
         let (outages, began) = (self.outages(), Instant::now());
-        let mut health = HealthClient::new(self.endpoint.connect_lazy());
+        let mut health = HealthClient::new(self.connection());
         let answer = match timeout(ASKED, health.check(HealthCheckRequest::default())).await {
             Ok(answer) => answer.map(|_| ()).map_err(unbroken),
             Err(_) => Err(Status::unavailable("it does not answer")),
@@ -362,7 +377,7 @@ impl Link {
     async fn probe(&self) -> Result<(), Status> {
         let mut request = GetServerInfoRequest::default();
         self.carried.scope(&mut request.tenant_id, &mut request.project_id);
-        let mut sidecar = SidecarServiceClient::new(self.endpoint.connect_lazy());
+        let mut sidecar = SidecarServiceClient::new(self.connection());
         sidecar.get_server_info(self.carried.authorized(request)?).await.map(|_| ())
     }
 
