@@ -14,7 +14,7 @@ use tonic::{Code, Status};
 use tonic_health::pb::{health_client::HealthClient, HealthCheckRequest};
 
 use crate::calls::{Carried, TOKEN_UNUSABLE};
-use crate::problem::{is_busy, is_unable, unbroken};
+use crate::problem::{is_answer, is_busy, is_unable, unbroken};
 use crate::v1::{sidecar_service_client::SidecarServiceClient, GetServerInfoRequest};
 
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -373,12 +373,13 @@ impl Link {
         self.state().heard.is_some_and(|heard| heard > then)
     }
 
-    /// A cheap call that carries the token, on a new connection.
+    /// A cheap call that carries the token, on a new connection. Fails unless the sidecar answers, with whatever.
     async fn probe(&self) -> Result<(), Status> {
         let mut request = GetServerInfoRequest::default();
         self.carried.scope(&mut request.tenant_id, &mut request.project_id);
         let mut sidecar = SidecarServiceClient::new(self.connection());
-        sidecar.get_server_info(self.carried.authorized(request)?).await.map(|_| ())
+        let answer = sidecar.get_server_info(self.carried.authorized(request)?).await;
+        answer.map(|_| ()).or_else(|status| if is_answer(&status) { Ok(()) } else { Err(status) })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -441,10 +442,8 @@ async fn look_for_it(link: Weak<Link>) {
                     link.tell_refused(&not_let_in(&status));
                 }
             }
-            Err(_) => {
-                link.reach.send_replace(Reach::Away);
-                pause = (pause * 2).min(LONGEST_PAUSE);
-            }
+            // The agent was told why, and is not told of another reason: one that has refused the token stays that.
+            Err(_) => pause = (pause * 2).min(LONGEST_PAUSE),
         }
     }
 }

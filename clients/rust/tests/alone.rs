@@ -348,6 +348,30 @@ async fn what_cannot_be_used_is_named() {
     assert!(error.message().contains("No such file"), "{error}");
 }
 
+/// Whoever asks whether the sidecar is there has its connection closed. Seen to fail when a sidecar that has refused the token
+/// becomes away, of which nobody is told.
+#[tokio::test]
+async fn a_sidecar_that_has_refused_the_token_does_not_become_away_untold() {
+    let token = folder("refuses").join("token");
+    let socket = folder("refuses").join("nobody.sock");
+    let listener = tokio::net::UnixListener::bind(&socket).unwrap();
+    let (told, tells) = mpsc::channel();
+    let on_refused = Arc::new(move |_: &str| told.send(()).unwrap());
+    let options = Options { token_file: Some(token.clone()), on_refused: Some(on_refused), ..Default::default() };
+    let sidemirror = nobody("refuses", options);
+    let turn = sidemirror.begin_turn(TurnStarted::default());
+    assert_eq!(turn.plan(PATIENCE).await, None);
+    std::fs::write(&token, "a token").unwrap();
+    for _ in 0..3 {
+        tokio::time::timeout(PATIENCE, listener.accept()).await.unwrap().unwrap();
+    }
+    assert!(!sidemirror.away());
+    sidemirror.close_within(Duration::ZERO).await;
+    assert_eq!(tells.try_iter().count(), 1);
+    std::fs::remove_file(socket).unwrap();
+    std::fs::remove_file(token).unwrap();
+}
+
 /// As a `static` client under a runtime for each test does. Seen to fail, after the 20 s of the plan, when a client is bound to
 /// the runtime that it was made in.
 #[test]
