@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::mpsc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use sidemirror_client::v1::{
@@ -346,6 +346,23 @@ async fn what_cannot_be_used_is_named() {
     assert_eq!(error.code(), Code::Unauthenticated);
     let error = sidemirror.wait_until_ready(Duration::from_millis(300)).await.unwrap_err();
     assert!(error.message().contains("No such file"), "{error}");
+}
+
+/// Of this client and of others, which share a thread. Seen to fail when it is called on that thread.
+#[tokio::test]
+async fn a_callback_may_block_and_nothing_waits_for_it() {
+    let (go, wait) = mpsc::channel::<()>();
+    let wait = Mutex::new(wait);
+    let on_away = Arc::new(move |_: &Status| {
+        let _ = wait.lock().unwrap().recv();
+    });
+    let blocking = nobody("blocking", Options { on_away: Some(on_away), ..Default::default() });
+    let turn = blocking.begin_turn(TurnStarted::default());
+    assert_eq!(turn.plan(PATIENCE).await, None);
+    let other = nobody("beside", Options::default());
+    assert_eq!(other.begin_turn(TurnStarted::default()).plan(Duration::from_secs(5)).await, None);
+    assert!(other.away());
+    drop(go);
 }
 
 /// Whoever asks whether the sidecar is there has its connection closed. Seen to fail when a sidecar that has refused the token
