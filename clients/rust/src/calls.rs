@@ -33,11 +33,11 @@ const MOST_CALLS: usize = 90;
 pub(crate) const TOKEN_UNUSABLE: &str = "the token's file ";
 
 /// The header's value. UNAUTHENTICATED where the file gives none that can be sent, in words that do not quote it.
-fn authorization(path: &Path) -> Result<MetadataValue<Ascii>, Status> {
+async fn authorization(path: &Path) -> Result<MetadataValue<Ascii>, Status> {
     let unusable = |why: &dyn std::fmt::Display| {
         Status::unauthenticated(format!("{TOKEN_UNUSABLE}{} (SIDEMIRROR_TOKEN_FILE): {why}", path.display()))
     };
-    let held = std::fs::read_to_string(path).map_err(|error| unusable(&error))?;
+    let held = tokio::fs::read_to_string(path).await.map_err(|error| unusable(&error))?;
     let token = held.trim();
     let not_sendable = "it holds what cannot be sent: a token is one line of printable ASCII";
     if !token.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
@@ -63,10 +63,10 @@ impl Carried {
     }
 
     /// The request with the token, which is read for every call: whoever issues tokens replaces the file.
-    pub fn authorized<T>(&self, message: T) -> Result<Request<T>, Status> {
+    pub async fn authorized<T>(&self, message: T) -> Result<Request<T>, Status> {
         let mut request = Request::new(message);
         if let Some(path) = &self.token_file {
-            request.metadata_mut().insert("authorization", authorization(path)?);
+            request.metadata_mut().insert("authorization", authorization(path).await?);
         }
         Ok(request)
     }
@@ -179,7 +179,7 @@ macro_rules! service {
         pub async fn $method(&self, mut request: $request) -> Result<Streaming<$response>, Status> {
             self.carried.scope(&mut request.tenant_id, &mut request.project_id);
             name(&mut request.request_id);
-            let mut given = self.carried.authorized(request)?;
+            let mut given = self.carried.authorized(request).await?;
             given.set_timeout(self.deadline.unwrap_or(WORK_DEADLINE));
             Ok(self.client.clone().$method(given).await.map_err(unbroken)?.into_inner())
         }
@@ -188,7 +188,7 @@ macro_rules! service {
         #[doc = concat!("A stream that goes on for as long as there is something to say: [`", stringify!($request), "`].")]
         pub async fn $method(&self, mut request: $request) -> Result<Streaming<$response>, Status> {
             self.carried.scope(&mut request.tenant_id, &mut request.project_id);
-            let mut given = self.carried.authorized(request)?;
+            let mut given = self.carried.authorized(request).await?;
             if let Some(deadline) = self.deadline {
                 given.set_timeout(deadline);
             }
@@ -199,7 +199,7 @@ macro_rules! service {
         #[doc = concat!("A stream that changes nothing and ends: [`", stringify!($request), "`].")]
         pub async fn $method(&self, mut request: $request) -> Result<Streaming<$response>, Status> {
             self.carried.scope(&mut request.tenant_id, &mut request.project_id);
-            let mut given = self.carried.authorized(request)?;
+            let mut given = self.carried.authorized(request).await?;
             given.set_timeout(self.deadline.unwrap_or(WORK_DEADLINE));
             Ok(self.client.clone().$method(given).await.map_err(unbroken)?.into_inner())
         }
@@ -214,7 +214,7 @@ macro_rules! service {
             let mut given = self.carried.authorized(requests.map(move |mut request| {
                 carried.scope(&mut request.tenant_id, &mut request.project_id);
                 request
-            }))?;
+            })).await?;
             given.set_timeout(self.deadline.unwrap_or(WORK_DEADLINE));
             Ok(self.client.clone().$method(given).await.map_err(unbroken)?.into_inner())
         }
@@ -224,7 +224,7 @@ macro_rules! service {
             let (mut client, request, carried) = ($self.client.clone(), $request.clone(), &$self.carried);
             async move {
                 let _room = carried.room.acquire().await;
-                let mut given = carried.authorized(request)?;
+                let mut given = carried.authorized(request).await?;
                 given.set_timeout(left);
                 Ok(client.$method(given).await?.into_inner())
             }

@@ -66,7 +66,8 @@ impl fmt::Debug for Options {
     }
 }
 
-/// The services of one sidecar on one connection. Clones share it, and so do the turns begun with it.
+/// The services of one sidecar. Calls have a connection of their own, and turns as many as they need, up to 16. Clones
+/// share them.
 ///
 /// When the last of them is dropped, the reporting ends as [`close`](Self::close) ends it, without being waited for: the
 /// process has to live so long.

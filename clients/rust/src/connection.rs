@@ -14,8 +14,8 @@ use tonic::Status;
 
 use crate::link::{Link, Reached};
 
-/// Another one is made whenever the sidecar has gone or is back: the one of before may be broken without having said so. Calls
-/// in progress stay on theirs. What comes of the sidecar on it is heard.
+/// Another one is made whenever the sidecar has gone or is back: the one of before may be broken without having said so.
+/// Calls in progress stay on theirs. What comes of the sidecar on it is heard.
 #[derive(Clone)]
 pub(crate) struct Connection {
     link: Arc<Link>,

@@ -388,7 +388,7 @@ impl Link {
         let mut request = GetServerInfoRequest::default();
         self.carried.scope(&mut request.tenant_id, &mut request.project_id);
         let mut sidecar = SidecarServiceClient::new(self.connection());
-        let answer = sidecar.get_server_info(self.carried.authorized(request)?).await;
+        let answer = sidecar.get_server_info(self.carried.authorized(request).await?).await;
         answer.map(|_| ()).or_else(|status| if is_answer(&status) { Ok(()) } else { Err(status) })
     }
 

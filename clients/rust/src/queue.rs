@@ -22,7 +22,8 @@ const MOST_EVENTS: usize = 10_000;
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 /// What an event or a report takes here beside its bytes, about.
 const BESIDE_BYTES: usize = 512;
-/// An event that would not fit the sidecar's 4 MiB a message, texts cut.
+/// An event that would not fit the 4 MiB that the sidecar reads as a message, texts cut. One of more than 1 MiB, which is
+/// what it takes, it refuses itself and says so.
 const MOST_EVENT_BYTES: usize = 4 * 1024 * 1024 - 64 * 1024;
 /// Directives that nobody takes: the oldest go.
 const MOST_DIRECTIVES: usize = 1_000;
@@ -127,8 +128,8 @@ impl Shared {
         self.keep_in(self.state(), event);
     }
 
-    /// Keeps the turn's end and what follows it, which is the end's own: of two ends at once the first counts alone. Nothing
-    /// follows when the outcome is UNSPECIFIED. `goal` counts instead of the one that the turn works towards.
+    /// Keeps the turn's end and what follows it, which is nothing when the outcome is UNSPECIFIED. Of two ends at once the
+    /// first counts alone. `goal` counts instead of the one that the turn works towards.
     pub fn finish(&self, end: TurnEvent, outcome: TaskOutcome, score: Option<f64>, goal: Option<ReportGoalRequest>) {
         let mut state = self.state();
         if !state.finishing && outcome != TaskOutcome::Unspecified {

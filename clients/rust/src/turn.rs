@@ -75,7 +75,7 @@ impl From<Duration> for Recall {
 pub struct Draft {
     /// What the agent would say.
     pub response: String,
-    /// What it answers; the turn's task when it is empty.
+    /// What it answers; when it is empty, what was reported as the user's message, else the turn's task.
     pub user_message: String,
     /// How long the verdict may take; 10 seconds by default.
     pub patience: Option<Duration>,
@@ -107,6 +107,7 @@ impl From<String> for Draft {
 ///
 /// None of the methods fails because of the sidecar. Where `patience` is None it is 1 second.
 #[derive(Clone)]
+#[must_use = "a turn ends when it is dropped"]
 pub struct Turn {
     handle: Arc<Held>,
 }
@@ -167,7 +168,6 @@ impl Turn {
     /// The turn with the goal that it works towards: `goal_id` and `objective` are needed. It is reported with the outcome
     /// however the turn ends, unless without one. The error that [`within`](Self::within) sees, or a panic, is its error where
     /// it has none. [`finish`](Self::finish) needs no goal then; that of `finish_with_goal` counts instead.
-    #[must_use]
     pub fn towards(self, goal: ReportGoalRequest) -> Self {
         self.shared().state().goal = Some(goal);
         self
@@ -243,8 +243,9 @@ impl Turn {
         (!block.text.is_empty()).then_some(block)
     }
 
-    /// What the sidecar says to what was reported: nudges, recoveries, reflections and critiques that nobody
-    /// has taken yet. Comes at once when nothing is in progress: an empty list is an answer. What comes later is in the next one.
+    /// What the sidecar says to what was reported: nudges, recoveries, reflections and critiques that nobody has taken yet,
+    /// as far as they have a text for a model. Comes at once when nothing is in progress: an empty list is an answer. What
+    /// comes later is in the next one.
     pub async fn advice(&self, patience: impl Into<Option<Duration>>) -> Vec<TurnDirective> {
         let reported = self.shared().state().events;
         let patience = patience.into().unwrap_or(PATIENCE);
@@ -521,8 +522,8 @@ mod tests {
         }
     }
 
-    /// A worker's and the scope's. Seen to fail when the end and what follows it are kept one after the other: two goals
-    /// were reported, and another outcome than the turn's.
+    /// A worker's and the scope's. Seen to fail when the end and what follows it are kept one after the other: two
+    /// goals were reported, and another outcome than the turn's.
     #[tokio::test]
     async fn of_two_ends_at_once_one_counts() {
         let address = Some("unix:/nobody.sock".into());

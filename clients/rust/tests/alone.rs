@@ -189,7 +189,7 @@ async fn a_silent_sidecar_is_away() {
     assert_eq!(turn.recall(None).await, None);
     assert_eq!(turn.critique("41").await, None);
     assert_eq!(turn.revised("41", async |prompt| Err(prompt)).await, Ok("41".into()));
-    assert_eq!(lessons_text(turn.recall(None).await), "");
+    assert_eq!(lessons_text(turn.recall(None).await.as_ref()), "");
 }
 
 /// Neither the search for the sidecar, nor a turn that is not finished. Seen to fail when closing leaves the link open.
@@ -267,6 +267,21 @@ async fn all_turns_of_a_client_share_what_may_wait() {
     assert_eq!(none.dropped(), 3, "a turn whose beginning has no room is not reported");
     sidemirror.close().await;
     until(|| turns.iter().map(Turn::dropped).sum::<usize>() >= 405).await;
+}
+
+/// A file of which nothing comes, as on a disk of the network. Seen to hang when the agent's own thread reads it.
+#[tokio::test]
+async fn a_token_that_cannot_be_read_in_time_takes_the_deadline() {
+    let token = folder("endless").join("token");
+    assert!(Command::new("mkfifo").arg(&token).status().unwrap().success());
+    let deadline = Some(Duration::from_millis(200));
+    let options = Options { token_file: Some(token.clone()), deadline, ..Default::default() };
+    let sidemirror = nobody("endless", options);
+    let error = sidemirror.sidecar.get_server_info(GetServerInfoRequest::default()).await.unwrap_err();
+    assert_eq!(error.code(), Code::DeadlineExceeded);
+    // Lets the thread go that reads it.
+    std::fs::OpenOptions::new().write(true).open(&token).unwrap();
+    std::fs::remove_file(token).unwrap();
 }
 
 /// The socket below takes connections and never answers. Seen to fail, after a minute, when calls get none.
@@ -365,8 +380,8 @@ async fn a_callback_may_block_and_nothing_waits_for_it() {
     drop(go);
 }
 
-/// Whoever asks whether the sidecar is there has its connection closed. Seen to fail when a sidecar that has refused the token
-/// becomes away, of which nobody is told.
+/// Whoever asks whether the sidecar is there has its connection closed. Seen to fail when a sidecar that has refused the
+/// token becomes away, of which nobody is told.
 #[tokio::test]
 async fn a_sidecar_that_has_refused_the_token_does_not_become_away_untold() {
     let token = folder("refuses").join("token");

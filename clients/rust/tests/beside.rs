@@ -70,8 +70,8 @@ async fn an_answer_may_be_revised_in_a_task() {
     sidemirror.close().await;
 }
 
-/// Carries bytes both ways. While it is `down` it takes them and carries nothing, and never again what came on a connection of
-/// before.
+/// Carries bytes both ways. While it is `down` it takes them and carries nothing, and never again what came on a
+/// connection of before.
 #[derive(Default)]
 struct Network {
     down: AtomicBool,
@@ -111,8 +111,8 @@ impl Network {
     }
 }
 
-/// Seen to fail, each call with its whole deadline gone, while calls keep the connection of before the outage, and while
-/// they keep one that was made in it.
+/// Seen to fail, the call with its whole deadline gone, when calls keep the connection of before the outage, and when they
+/// keep one that was made in it.
 #[tokio::test]
 #[ignore = "needs a sidecar: tests/clients/test_own_tests.py"]
 async fn calls_are_answered_soon_after_a_silent_outage() {
@@ -136,8 +136,8 @@ async fn calls_are_answered_soon_after_a_silent_outage() {
     sidemirror.close().await;
 }
 
-/// Nothing comes on the turn's connection, nor on a new one. Seen to fail, with a sidecar that is away, when the answers to
-/// calls beside turns are not heard.
+/// Nothing comes on the turn's connection, nor on a new one. Seen to fail, with a sidecar that is away, when the answers
+/// to calls beside turns are not heard.
 #[tokio::test]
 #[ignore = "needs a sidecar: tests/clients/test_own_tests.py"]
 async fn a_sidecar_that_answers_calls_is_there() {
