@@ -12,8 +12,8 @@ pub fn advice_text<D: Borrow<TurnDirective>>(directives: impl IntoIterator<Item 
 }
 
 /// The text for a model of what [`recall`](crate::Turn::recall) gave; empty without lessons.
-pub fn lessons_text(lessons: Option<ContextBlock>) -> String {
-    lessons.map(|block| block.text).unwrap_or_default()
+pub fn lessons_text(lessons: Option<&ContextBlock>) -> String {
+    lessons.map(|block| block.text.clone()).unwrap_or_default()
 }
 
 /// Whether there is something in it for a model.

@@ -8,9 +8,9 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_stream::{Stream, StreamExt};
 use tonic::metadata::{Ascii, MetadataValue};
-use tonic::transport::Channel;
 use tonic::{Code, Request, Status, Streaming};
 
+use crate::connection::Connection;
 use crate::link::{about, FIRST_PAUSE, LONGEST_PAUSE};
 use crate::problem::{is_busy, unbroken};
 use crate::v1::{
@@ -23,6 +23,8 @@ use crate::v1::{
 const MODEL_DEADLINE: Duration = Duration::from_secs(60);
 /// Streams that do one piece of work and end.
 const WORK_DEADLINE: Duration = Duration::from_secs(300);
+/// A longer one, which clocks and gRPC's header may have no room for, is this: a year.
+const LONGEST_DEADLINE: Duration = Duration::from_secs(365 * 86_400);
 const ATTEMPTS: u32 = 4;
 /// Unary calls at once on their connection, of whose 100 streams some are left to streaming calls. Others wait.
 const MOST_CALLS: usize = 90;
@@ -31,11 +33,11 @@ const MOST_CALLS: usize = 90;
 pub(crate) const TOKEN_UNUSABLE: &str = "the token's file ";
 
 /// The header's value. UNAUTHENTICATED where the file gives none that can be sent, in words that do not quote it.
-fn authorization(path: &Path) -> Result<MetadataValue<Ascii>, Status> {
+async fn authorization(path: &Path) -> Result<MetadataValue<Ascii>, Status> {
     let unusable = |why: &dyn std::fmt::Display| {
         Status::unauthenticated(format!("{TOKEN_UNUSABLE}{} (SIDEMIRROR_TOKEN_FILE): {why}", path.display()))
     };
-    let held = std::fs::read_to_string(path).map_err(|error| unusable(&error))?;
+    let held = tokio::fs::read_to_string(path).await.map_err(|error| unusable(&error))?;
     let token = held.trim();
     let not_sendable = "it holds what cannot be sent: a token is one line of printable ASCII";
     if !token.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
@@ -56,14 +58,15 @@ pub(crate) struct Carried {
 
 impl Carried {
     pub fn new(deadline: Duration, token_file: Option<PathBuf>, tenant_id: String, project_id: String) -> Self {
+        let deadline = deadline.min(LONGEST_DEADLINE);
         Self { deadline, token_file, tenant_id, project_id, room: Semaphore::new(MOST_CALLS) }
     }
 
     /// The request with the token, which is read for every call: whoever issues tokens replaces the file.
-    pub fn authorized<T>(&self, message: T) -> Result<Request<T>, Status> {
+    pub async fn authorized<T>(&self, message: T) -> Result<Request<T>, Status> {
         let mut request = Request::new(message);
         if let Some(path) = &self.token_file {
-            request.metadata_mut().insert("authorization", authorization(path)?);
+            request.metadata_mut().insert("authorization", authorization(path).await?);
         }
         Ok(request)
     }
@@ -123,19 +126,19 @@ macro_rules! service {
         /// deadline than the client's.
         #[derive(Debug, Clone)]
         pub struct $service {
-            client: $client<Channel>,
+            client: $client<Connection>,
             carried: Arc<Carried>,
             deadline: Option<Duration>,
         }
 
         impl $service {
-            pub(crate) fn new(channel: Channel, carried: Arc<Carried>) -> Self {
-                Self { client: $client::new(channel), carried, deadline: None }
+            pub(crate) fn new(connection: Connection, carried: Arc<Carried>) -> Self {
+                Self { client: $client::new(connection), carried, deadline: None }
             }
 
             /// The same service, whose calls end after this time.
             pub fn with_deadline(&self, deadline: Duration) -> Self {
-                Self { deadline: Some(deadline), ..self.clone() }
+                Self { deadline: Some(deadline.min(LONGEST_DEADLINE)), ..self.clone() }
             }
 
             $(service!(@$kind $method, $request, $response);)*
@@ -176,7 +179,7 @@ macro_rules! service {
         pub async fn $method(&self, mut request: $request) -> Result<Streaming<$response>, Status> {
             self.carried.scope(&mut request.tenant_id, &mut request.project_id);
             name(&mut request.request_id);
-            let mut given = self.carried.authorized(request)?;
+            let mut given = self.carried.authorized(request).await?;
             given.set_timeout(self.deadline.unwrap_or(WORK_DEADLINE));
             Ok(self.client.clone().$method(given).await.map_err(unbroken)?.into_inner())
         }
@@ -185,7 +188,7 @@ macro_rules! service {
         #[doc = concat!("A stream that goes on for as long as there is something to say: [`", stringify!($request), "`].")]
         pub async fn $method(&self, mut request: $request) -> Result<Streaming<$response>, Status> {
             self.carried.scope(&mut request.tenant_id, &mut request.project_id);
-            let mut given = self.carried.authorized(request)?;
+            let mut given = self.carried.authorized(request).await?;
             if let Some(deadline) = self.deadline {
                 given.set_timeout(deadline);
             }
@@ -196,7 +199,7 @@ macro_rules! service {
         #[doc = concat!("A stream that changes nothing and ends: [`", stringify!($request), "`].")]
         pub async fn $method(&self, mut request: $request) -> Result<Streaming<$response>, Status> {
             self.carried.scope(&mut request.tenant_id, &mut request.project_id);
-            let mut given = self.carried.authorized(request)?;
+            let mut given = self.carried.authorized(request).await?;
             given.set_timeout(self.deadline.unwrap_or(WORK_DEADLINE));
             Ok(self.client.clone().$method(given).await.map_err(unbroken)?.into_inner())
         }
@@ -211,7 +214,7 @@ macro_rules! service {
             let mut given = self.carried.authorized(requests.map(move |mut request| {
                 carried.scope(&mut request.tenant_id, &mut request.project_id);
                 request
-            }))?;
+            })).await?;
             given.set_timeout(self.deadline.unwrap_or(WORK_DEADLINE));
             Ok(self.client.clone().$method(given).await.map_err(unbroken)?.into_inner())
         }
@@ -221,7 +224,7 @@ macro_rules! service {
             let (mut client, request, carried) = ($self.client.clone(), $request.clone(), &$self.carried);
             async move {
                 let _room = carried.room.acquire().await;
-                let mut given = carried.authorized(request)?;
+                let mut given = carried.authorized(request).await?;
                 given.set_timeout(left);
                 Ok(client.$method(given).await?.into_inner())
             }

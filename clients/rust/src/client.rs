@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Endpoint;
 use tonic::Status;
 use tonic_health::pb::{health_check_response::ServingStatus, health_client::HealthClient, HealthCheckRequest};
 
 use crate::background::runtime;
 use crate::calls::{Carried, Critique, Goals, Memory, Sidecar, Thinking};
 use crate::connect_error::ConnectError;
+use crate::connection::Connection;
 use crate::link::{Link, OnAway, OnRefused, Reach};
 use crate::losses::{Losses, Undelivered};
 use crate::pool::Pool;
@@ -65,7 +66,8 @@ impl fmt::Debug for Options {
     }
 }
 
-/// The services of one sidecar on one connection. Clones share it, and so do the turns begun with it.
+/// The services of one sidecar. Calls have a connection of their own, and turns as many as they need, up to 16. Clones
+/// share them.
 ///
 /// When the last of them is dropped, the reporting ends as [`close`](Self::close) ends it, without being waited for: the
 /// process has to live so long.
@@ -81,7 +83,7 @@ pub struct Sidemirror {
     pub memory: Memory,
     /// What the sidecar says of itself.
     pub sidecar: Sidecar,
-    channel: Channel,
+    connection: Connection,
     open: Arc<Open>,
 }
 
@@ -203,24 +205,24 @@ impl Sidemirror {
     }
 
     fn on(address: String, endpoint: Endpoint, carried: Arc<Carried>, link: Arc<Link>, runtime: Handle) -> Self {
-        let channel = endpoint.connect_lazy();
+        let connection = Connection::new(link.clone());
         let home = Home {
             address,
             link,
             pool: Pool::new(endpoint),
             losses: Losses::default(),
             carried: carried.clone(),
-            memory: Memory::new(channel.clone(), carried.clone()),
-            critique: Critique::new(channel.clone(), carried.clone()),
-            goals: Goals::new(channel.clone(), carried.clone()),
+            memory: Memory::new(connection.clone(), carried.clone()),
+            critique: Critique::new(connection.clone(), carried.clone()),
+            goals: Goals::new(connection.clone(), carried.clone()),
         };
         Self {
-            thinking: Thinking::new(channel.clone(), carried.clone()),
+            thinking: Thinking::new(connection.clone(), carried.clone()),
             critique: home.critique.clone(),
             goals: home.goals.clone(),
             memory: home.memory.clone(),
-            sidecar: Sidecar::new(channel.clone(), carried),
-            channel,
+            sidecar: Sidecar::new(connection.clone(), carried),
+            connection,
             open: Arc::new(Open { home: Arc::new(home), turns: Arc::default(), runtime }),
         }
     }
@@ -271,7 +273,7 @@ impl Sidemirror {
 
     /// Returns when that is known, or the sidecar does not say it any more.
     async fn serves(&self) -> Result<bool, Status> {
-        let mut health = HealthClient::new(self.channel.clone());
+        let mut health = HealthClient::new(self.connection.clone());
         let mut states = health.watch(HealthCheckRequest::default()).await?.into_inner();
         while let Some(state) = states.message().await? {
             if state.status() == ServingStatus::Serving {

@@ -168,7 +168,7 @@ impl Shared {
         let mut news = self.news.subscribe();
         let mut request = Some(self.first_request(carried, sending));
         expected.sent();
-        let opening = thinking.run_turn(carried.authorized(ReceiverStream::new(receiver))?);
+        let opening = thinking.run_turn(carried.authorized(ReceiverStream::new(receiver)).await?);
         tokio::pin!(opening);
         // The answer to the call comes with the first response, so what there is has to be sent meanwhile.
         let mut responses: Option<Streaming<RunTurnResponse>> = None;

@@ -29,6 +29,7 @@ mod background;
 mod calls;
 mod client;
 mod connect_error;
+mod connection;
 mod delivery;
 pub mod event;
 mod link;

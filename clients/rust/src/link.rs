@@ -4,17 +4,18 @@ use std::collections::{HashMap, HashSet};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout, Instant};
-use tonic::transport::Endpoint;
+use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
 use tonic_health::pb::{health_client::HealthClient, HealthCheckRequest};
 
 use crate::calls::{Carried, TOKEN_UNUSABLE};
-use crate::problem::{is_busy, is_unable, unbroken};
+use crate::problem::{is_answer, is_busy, is_unable, unbroken};
 use crate::v1::{sidecar_service_client::SidecarServiceClient, GetServerInfoRequest};
 
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -42,9 +43,9 @@ const NOT_PERMITTED: &str = "the token is not good for the tenant and project of
                              that it is good for (tenant_id and project_id), or a file with another token in \
                              SIDEMIRROR_TOKEN_FILE";
 
-/// Told why the sidecar counts as away. It must not block: it runs on the thread that delivers.
+/// Told why the sidecar counts as away, each time on a thread of its own, in the client's runtime: it may block.
 pub type OnAway = Arc<dyn Fn(&Status) + Send + Sync>;
-/// Told that the token is missing or refused, and what to set. It must not block either.
+/// Told that the token is missing or refused, and what to set, on such a thread too.
 pub type OnRefused = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Whether anything can be had of the sidecar now.
@@ -55,6 +56,9 @@ pub(crate) enum Reach {
     /// It is there, and does not take the token.
     Refused,
 }
+
+/// Changes whenever the sidecar goes, and whenever it is back.
+pub(crate) type Reached = (u64, bool);
 
 /// A pause, a little longer or shorter: what broke together does not come back in one moment.
 pub(crate) fn about(pause: Duration) -> Duration {
@@ -101,6 +105,19 @@ impl Telling {
     fn begun(link: &Arc<Link>) -> Self {
         link.telling.send_modify(|running| *running += 1);
         Self(link.clone())
+    }
+
+    /// Calls the agent's callback, on a thread of its own: it may take its time, and panic.
+    fn call(self, name: &'static str, callback: impl FnOnce() + Send + 'static) {
+        let told = move || {
+            let _in_runtime = self.0.runtime.enter();
+            if catch_unwind(AssertUnwindSafe(callback)).is_err() {
+                tracing::error!("{name} has panicked");
+            }
+        };
+        if let Err(why) = thread::Builder::new().name(format!("sidemirror {name}")).spawn(told) {
+            tracing::error!("{name} is not called, there is no thread for it: {why}");
+        }
     }
 }
 
@@ -193,6 +210,18 @@ impl Link {
         self.state().outages
     }
 
+    /// How often it went away, and whether it is there now.
+    pub fn reached(&self) -> Reached {
+        let state = self.state();
+        (state.outages, *self.reach.borrow() == Reach::There)
+    }
+
+    /// Another connection, which is made when it is first used. What it does goes on beside the agent.
+    pub fn connection(&self) -> Channel {
+        let _entered = self.runtime.enter();
+        self.endpoint.connect_lazy()
+    }
+
     /// Whether it is there now, and when that changes.
     pub fn reach(&self) -> watch::Receiver<Reach> {
         self.reach.subscribe()
@@ -262,17 +291,15 @@ impl Link {
 
     /// A stream or call broke that was begun after so many outages. Of many that break in one, the first counts.
     pub fn lost(self: &Arc<Self>, why: &Status, outages: u64) {
-        let Some(_telling) = self.leave(outages, Reach::Away, |state| &mut state.told) else { return };
-        // One that panics would end the delivery of the turn that has found it out.
-        if catch_unwind(AssertUnwindSafe(|| (self.on_away)(why))).is_err() {
-            tracing::error!("on_away has panicked");
-        }
+        let Some(telling) = self.leave(outages, Reach::Away, |state| &mut state.told) else { return };
+        let (on_away, why) = (self.on_away.clone(), why.clone());
+        telling.call("on_away", move || on_away(&why));
     }
 
     /// The sidecar does not take the token, at a stream or call that was begun after so many outages.
     pub fn refused(self: &Arc<Self>, status: &Status, outages: u64) {
-        if let Some(_telling) = self.leave(outages, Reach::Refused, |state| &mut state.told_refused) {
-            self.tell_refused(&not_let_in(status));
+        if let Some(telling) = self.leave(outages, Reach::Refused, |state| &mut state.told_refused) {
+            self.tell_refused(telling, not_let_in(status));
         }
     }
 
@@ -280,7 +307,7 @@ impl Link {
     pub fn not_permitted(self: &Arc<Self>, status: &Status) {
         let told = std::mem::replace(&mut self.state().told_not_permitted, true);
         if !told {
-            self.tell_refused(&format!("{NOT_PERMITTED}: {}", status.message()));
+            self.tell_refused(Telling::begun(self), format!("{NOT_PERMITTED}: {}", status.message()));
         }
     }
 
@@ -328,17 +355,15 @@ impl Link {
         telling
     }
 
-    fn tell_refused(self: &Arc<Self>, why: &str) {
-        let _telling = Telling::begun(self);
-        if catch_unwind(AssertUnwindSafe(|| (self.on_refused)(why))).is_err() {
-            tracing::error!("on_refused has panicked");
-        }
+    fn tell_refused(&self, telling: Telling, why: String) {
+        let on_refused = self.on_refused.clone();
+        telling.call("on_refused", move || on_refused(&why));
     }
 
     /// Asks whether the sidecar is there, on a new connection: one that is open may be broken without having said so.
     async fn ask(self: &Arc<Self>) {
         let (outages, began) = (self.outages(), Instant::now());
-        let mut health = HealthClient::new(self.endpoint.connect_lazy());
+        let mut health = HealthClient::new(self.connection());
         let answer = match timeout(ASKED, health.check(HealthCheckRequest::default())).await {
             Ok(answer) => answer.map(|_| ()).map_err(unbroken),
             Err(_) => Err(Status::unavailable("it does not answer")),
@@ -358,12 +383,13 @@ impl Link {
         self.state().heard.is_some_and(|heard| heard > then)
     }
 
-    /// A cheap call that carries the token, on a new connection.
+    /// A cheap call that carries the token, on a new connection. Fails unless the sidecar answers, with whatever.
     async fn probe(&self) -> Result<(), Status> {
         let mut request = GetServerInfoRequest::default();
         self.carried.scope(&mut request.tenant_id, &mut request.project_id);
-        let mut sidecar = SidecarServiceClient::new(self.endpoint.connect_lazy());
-        sidecar.get_server_info(self.carried.authorized(request)?).await.map(|_| ())
+        let mut sidecar = SidecarServiceClient::new(self.connection());
+        let answer = sidecar.get_server_info(self.carried.authorized(request).await?).await;
+        answer.map(|_| ()).or_else(|status| if is_answer(&status) { Ok(()) } else { Err(status) })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -423,13 +449,11 @@ async fn look_for_it(link: Weak<Link>) {
             Err(status) if status.code() == Code::Unauthenticated => {
                 link.reach.send_replace(Reach::Refused);
                 if !std::mem::replace(&mut link.state().told_refused, true) {
-                    link.tell_refused(&not_let_in(&status));
+                    link.tell_refused(Telling::begun(&link), not_let_in(&status));
                 }
             }
-            Err(_) => {
-                link.reach.send_replace(Reach::Away);
-                pause = (pause * 2).min(LONGEST_PAUSE);
-            }
+            // The agent was told why, and is not told of another reason: one that has refused the token stays that.
+            Err(_) => pause = (pause * 2).min(LONGEST_PAUSE),
         }
     }
 }

@@ -48,6 +48,12 @@ pub(crate) fn is_unable(status: &Status) -> bool {
     status.code() == Code::Unavailable && !["", "DRAINING"].contains(&problem_of(status).reason.as_str())
 }
 
+/// Whether a call that has failed was answered by the sidecar itself, which is there then and knows the token.
+pub(crate) fn is_answer(status: &Status) -> bool {
+    let is_away = matches!(status.code(), Code::Unavailable | Code::Unauthenticated);
+    !is_away && !problem_of(status).reason.is_empty()
+}
+
 /// HTTP/2's word for: not begun with, come again. The sidecar still counts streams that have ended.
 pub(crate) fn is_busy(status: &Status) -> bool {
     cause_of(status).contains("refused stream")
@@ -62,4 +68,24 @@ pub(crate) fn cause_of(status: &Status) -> String {
         cause = error.source();
     }
     said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tonic_types::ErrorDetails;
+
+    /// With which it is back. Seen to fail when none is.
+    #[test]
+    fn an_error_of_the_sidecars_own_is_an_answer() {
+        let own = |code| {
+            let details = ErrorDetails::with_error_info("A_REASON", "sidemirror.dev", HashMap::new());
+            Status::with_error_details(code, "", details)
+        };
+        for code in [Code::Internal, Code::ResourceExhausted, Code::PermissionDenied, Code::InvalidArgument] {
+            assert!(is_answer(&own(code)), "{code}");
+            assert!(!is_answer(&Status::new(code, "something between")), "{code}");
+        }
+        assert!(!is_answer(&own(Code::Unavailable)) && !is_answer(&own(Code::Unauthenticated)));
+    }
 }

@@ -22,7 +22,8 @@ const MOST_EVENTS: usize = 10_000;
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 /// What an event or a report takes here beside its bytes, about.
 const BESIDE_BYTES: usize = 512;
-/// An event that would not fit the sidecar's 4 MiB a message, texts cut.
+/// An event that would not fit the 4 MiB that the sidecar reads as a message, texts cut. One of more than 1 MiB, which is
+/// what it takes, it refuses itself and says so.
 const MOST_EVENT_BYTES: usize = 4 * 1024 * 1024 - 64 * 1024;
 /// Directives that nobody takes: the oldest go.
 const MOST_DIRECTIVES: usize = 1_000;
@@ -61,7 +62,7 @@ pub(crate) struct State {
     pub goal: Option<ReportGoalRequest>,
     /// What follows the turn: the first is sent next.
     reports: VecDeque<Report>,
-    outcome: TaskOutcome,
+    pub outcome: TaskOutcome,
     score: Option<f64>,
     /// Of blocks that the turn was given, and the first so many of them are among the reports.
     receipts: Vec<String>,
@@ -124,47 +125,61 @@ impl Shared {
     /// Keeps the event until it is durable, or counts it as dropped. Without its beginning a turn is not reported at all;
     /// its end always has room, and changes nothing where it has ended.
     pub fn keep(&self, event: TurnEvent) {
+        self.keep_in(self.state(), event);
+    }
+
+    /// Keeps the turn's end and what follows it, which is nothing when the outcome is UNSPECIFIED. Of two ends at once the
+    /// first counts alone. `goal` counts instead of the one that the turn works towards.
+    pub fn finish(&self, end: TurnEvent, outcome: TaskOutcome, score: Option<f64>, goal: Option<ReportGoalRequest>) {
+        let mut state = self.state();
+        if !state.finishing && outcome != TaskOutcome::Unspecified {
+            let goal = goal.or_else(|| state.goal.clone());
+            self.keep_reports(&mut state, outcome, score, goal);
+        }
+        self.keep_in(state, end);
+    }
+
+    fn keep_in(&self, mut state: MutexGuard<'_, State>, event: TurnEvent) {
         let size = event.encoded_len();
         let begins = matches!(event.kind, Some(turn_event::Kind::TurnStarted(_)));
         let ends = matches!(event.kind, Some(turn_event::Kind::TurnFinished(_)));
-        {
-            let mut state = self.state();
-            let full = state.is_full(size) && !ends;
-            let kept = !(state.finishing || state.over || full) && self.home.link.keep(size + BESIDE_BYTES, ends);
-            if !kept && ends && state.finishing {
-                drop(state);
-                let turn_id = &self.id;
-                warning!("the turn is finished: another finish changes nothing", turn_id);
-                return;
-            }
-            if !kept {
-                let is_late = state.finishing && !state.late;
-                state.late = state.finishing;
-                state.finishing |= ends;
-                state.dropped += 1;
-                state.over |= begins && state.events == 0;
-                self.home.losses.add(&self.id, 1, 0, 0);
-                drop(state);
-                if is_late {
-                    let turn_id = &self.id;
-                    warning!("the turn is finished: what is reported after that is not delivered", turn_id);
-                }
-                return;
-            }
-            state.finishing = ends;
-            state.events += 1;
-            state.waiting_bytes += size;
-            state.waiting.push_back(event);
+        let full = state.is_full(size) && !ends;
+        let kept = !(state.finishing || state.over || full) && self.home.link.keep(size + BESIDE_BYTES, ends);
+        if !kept && ends && state.finishing {
+            drop(state);
+            let turn_id = &self.id;
+            warning!("the turn is finished: another finish changes nothing", turn_id);
+            return;
         }
+        if !kept {
+            let is_late = state.finishing && !state.late;
+            state.late = state.finishing;
+            state.finishing |= ends;
+            state.dropped += 1;
+            state.over |= begins && state.events == 0;
+            self.home.losses.add(&self.id, 1, 0, 0);
+            drop(state);
+            if is_late {
+                let turn_id = &self.id;
+                warning!("the turn is finished: what is reported after that is not delivered", turn_id);
+            }
+            return;
+        }
+        state.finishing = ends;
+        state.events += 1;
+        state.waiting_bytes += size;
+        state.waiting.push_back(event);
+        drop(state);
         self.tell();
     }
 
-    /// What follows the turn's end, which is kept after this. Nothing does when the outcome is UNSPECIFIED.
-    pub fn keep_reports(&self, outcome: TaskOutcome, score: Option<f64>, goal: Option<ReportGoalRequest>) {
-        let mut state = self.state();
-        if state.finishing || outcome == TaskOutcome::Unspecified {
-            return;
-        }
+    fn keep_reports(
+        &self,
+        state: &mut State,
+        outcome: TaskOutcome,
+        score: Option<f64>,
+        goal: Option<ReportGoalRequest>,
+    ) {
         (state.outcome, state.score) = (outcome, score);
         let Some(report) = goal.map(|goal| Report::of_goal(goal, outcome, &self.id)) else { return };
         let size = report.size();

@@ -75,7 +75,7 @@ impl From<Duration> for Recall {
 pub struct Draft {
     /// What the agent would say.
     pub response: String,
-    /// What it answers; the turn's task when it is empty.
+    /// What it answers; when it is empty, what was reported as the user's message, else the turn's task.
     pub user_message: String,
     /// How long the verdict may take; 10 seconds by default.
     pub patience: Option<Duration>,
@@ -107,6 +107,7 @@ impl From<String> for Draft {
 ///
 /// None of the methods fails because of the sidecar. Where `patience` is None it is 1 second.
 #[derive(Clone)]
+#[must_use = "a turn ends when it is dropped"]
 pub struct Turn {
     handle: Arc<Held>,
 }
@@ -167,7 +168,6 @@ impl Turn {
     /// The turn with the goal that it works towards: `goal_id` and `objective` are needed. It is reported with the outcome
     /// however the turn ends, unless without one. The error that [`within`](Self::within) sees, or a panic, is its error where
     /// it has none. [`finish`](Self::finish) needs no goal then; that of `finish_with_goal` counts instead.
-    #[must_use]
     pub fn towards(self, goal: ReportGoalRequest) -> Self {
         self.shared().state().goal = Some(goal);
         self
@@ -243,8 +243,9 @@ impl Turn {
         (!block.text.is_empty()).then_some(block)
     }
 
-    /// What the sidecar says to what was reported: nudges, recoveries, reflections and critiques that nobody
-    /// has taken yet. Comes at once when nothing is in progress: an empty list is an answer. What comes later is in the next one.
+    /// What the sidecar says to what was reported: nudges, recoveries, reflections and critiques that nobody has taken yet,
+    /// as far as they have a text for a model. Comes at once when nothing is in progress: an empty list is an answer. What
+    /// comes later is in the next one.
     pub async fn advice(&self, patience: impl Into<Option<Duration>>) -> Vec<TurnDirective> {
         let reported = self.shared().state().events;
         let patience = patience.into().unwrap_or(PATIENCE);
@@ -432,12 +433,19 @@ fn finish(shared: &Shared, outcome: TaskOutcome, score: Option<f64>, goal: Optio
         warning!("the turn ends without its score: a number from 0 to 1", turn_id, not);
     }
     let score = score.filter(is_score);
-    let towards = goal.or_else(|| shared.state().goal.clone());
-    shared.keep_reports(outcome, score, towards);
-    report(shared, event::of(turn_event::Kind::TurnFinished(TurnFinished { outcome: outcome.into(), score })));
+    let end = event::of(turn_event::Kind::TurnFinished(TurnFinished { outcome: outcome.into(), score }));
+    shared.finish(complete(shared, end), outcome, score, goal);
 }
 
-fn report(shared: &Shared, mut event: TurnEvent) -> String {
+fn report(shared: &Shared, event: TurnEvent) -> String {
+    let event = complete(shared, event);
+    let id = event.event_id.clone();
+    shared.keep(event);
+    id
+}
+
+/// The event as the sidecar takes it.
+fn complete(shared: &Shared, mut event: TurnEvent) -> TurnEvent {
     if event.event_id.is_empty() {
         event.event_id = uuid::Uuid::new_v4().to_string();
     }
@@ -449,9 +457,7 @@ fn report(shared: &Shared, mut event: TurnEvent) -> String {
         cut(&mut event);
     }
     name_tool(&mut event);
-    let id = event.event_id.clone();
-    shared.keep(event);
-    id
+    event
 }
 
 #[cfg(test)]
@@ -513,6 +519,31 @@ mod tests {
         match shared.state().waiting.back().and_then(|event| event.kind.clone()) {
             Some(turn_event::Kind::TurnFinished(finished)) => finished.outcome(),
             other => panic!("not finished: {other:?}"),
+        }
+    }
+
+    /// A worker's and the scope's. Seen to fail when the end and what follows it are kept one after the other: two
+    /// goals were reported, and another outcome than the turn's.
+    #[tokio::test]
+    async fn of_two_ends_at_once_one_counts() {
+        let address = Some("unix:/nobody.sock".into());
+        let client = Sidemirror::connect_with(Options { address, ..Default::default() }).unwrap();
+        for _ in 0..1_000 {
+            let turn = client.begin_turn(TurnStarted::default()).towards(goal("g", "o"));
+            let together = std::sync::Barrier::new(2);
+            std::thread::scope(|threads| {
+                for outcome in [TaskOutcome::Success, TaskOutcome::Failure] {
+                    let (turn, together) = (&turn, &together);
+                    threads.spawn(move || {
+                        together.wait();
+                        turn.finish(outcome, None);
+                    });
+                }
+            });
+            let outcome = finished(turn.shared());
+            let expected = if outcome == TaskOutcome::Success { GoalState::Completed } else { GoalState::Failed };
+            let reported: Vec<_> = turn.shared().goals().iter().map(ReportGoalRequest::state).collect();
+            assert_eq!((reported, turn.shared().state().outcome), (vec![expected], outcome));
         }
     }
 

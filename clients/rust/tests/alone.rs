@@ -4,10 +4,12 @@
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::mpsc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use sidemirror_client::v1::{GetServerInfoRequest, TaskOutcome, ThinkLevel, TurnStarted};
+use sidemirror_client::v1::{
+    DreamRequest, GetServerInfoRequest, TaskOutcome, ThinkLevel, TurnStarted, WatchTurnsRequest,
+};
 use sidemirror_client::{
     alive_tasks, event, goal, lessons_text, started, ConnectError, Options, Sidemirror, Turn, TurnOptions,
 };
@@ -187,7 +189,7 @@ async fn a_silent_sidecar_is_away() {
     assert_eq!(turn.recall(None).await, None);
     assert_eq!(turn.critique("41").await, None);
     assert_eq!(turn.revised("41", async |prompt| Err(prompt)).await, Ok("41".into()));
-    assert_eq!(lessons_text(turn.recall(None).await), "");
+    assert_eq!(lessons_text(turn.recall(None).await.as_ref()), "");
 }
 
 /// Neither the search for the sidecar, nor a turn that is not finished. Seen to fail when closing leaves the link open.
@@ -267,6 +269,21 @@ async fn all_turns_of_a_client_share_what_may_wait() {
     until(|| turns.iter().map(Turn::dropped).sum::<usize>() >= 405).await;
 }
 
+/// A file of which nothing comes, as on a disk of the network. Seen to hang when the agent's own thread reads it.
+#[tokio::test]
+async fn a_token_that_cannot_be_read_in_time_takes_the_deadline() {
+    let token = folder("endless").join("token");
+    assert!(Command::new("mkfifo").arg(&token).status().unwrap().success());
+    let deadline = Some(Duration::from_millis(200));
+    let options = Options { token_file: Some(token.clone()), deadline, ..Default::default() };
+    let sidemirror = nobody("endless", options);
+    let error = sidemirror.sidecar.get_server_info(GetServerInfoRequest::default()).await.unwrap_err();
+    assert_eq!(error.code(), Code::DeadlineExceeded);
+    // Lets the thread go that reads it.
+    std::fs::OpenOptions::new().write(true).open(&token).unwrap();
+    std::fs::remove_file(token).unwrap();
+}
+
 /// The socket below takes connections and never answers. Seen to fail, after a minute, when calls get none.
 #[tokio::test]
 async fn calls_have_a_deadline() {
@@ -280,6 +297,21 @@ async fn calls_have_a_deadline() {
     let error = sidemirror.wait_until_ready(Duration::from_millis(100)).await.unwrap_err();
     assert_eq!(error.code(), Code::DeadlineExceeded);
     std::fs::remove_file(socket).unwrap();
+}
+
+/// Seen to fail, with a panic in the agent, when a deadline goes as it comes.
+#[tokio::test]
+async fn a_deadline_may_be_as_long_as_there_is() {
+    let deadline = Some(Duration::MAX);
+    let sidemirror = nobody("longest", Options { deadline, ..Default::default() });
+    let error = sidemirror.sidecar.get_server_info(GetServerInfoRequest::default()).await.unwrap_err();
+    assert_eq!(error.code(), Code::Unavailable, "{error:?}");
+    let memory = sidemirror.memory.with_deadline(Duration::MAX);
+    assert_eq!(memory.dream(DreamRequest::default()).await.unwrap_err().code(), Code::Unavailable);
+    let thinking = sidemirror.thinking.with_deadline(Duration::MAX);
+    assert_eq!(thinking.watch_turns(WatchTurnsRequest::default()).await.unwrap_err().code(), Code::Unavailable);
+    let turn = sidemirror.begin_turn(TurnStarted::default());
+    assert_eq!((turn.recall(Duration::MAX).await, turn.plan(Duration::MAX).await), (None, None));
 }
 
 /// What a killed sidecar does to a call that it has read: its connection ends. Seen to fail, with
@@ -329,6 +361,47 @@ async fn what_cannot_be_used_is_named() {
     assert_eq!(error.code(), Code::Unauthenticated);
     let error = sidemirror.wait_until_ready(Duration::from_millis(300)).await.unwrap_err();
     assert!(error.message().contains("No such file"), "{error}");
+}
+
+/// Of this client and of others, which share a thread. Seen to fail when it is called on that thread.
+#[tokio::test]
+async fn a_callback_may_block_and_nothing_waits_for_it() {
+    let (go, wait) = mpsc::channel::<()>();
+    let wait = Mutex::new(wait);
+    let on_away = Arc::new(move |_: &Status| {
+        let _ = wait.lock().unwrap().recv();
+    });
+    let blocking = nobody("blocking", Options { on_away: Some(on_away), ..Default::default() });
+    let turn = blocking.begin_turn(TurnStarted::default());
+    assert_eq!(turn.plan(PATIENCE).await, None);
+    let other = nobody("beside", Options::default());
+    assert_eq!(other.begin_turn(TurnStarted::default()).plan(Duration::from_secs(5)).await, None);
+    assert!(other.away());
+    drop(go);
+}
+
+/// Whoever asks whether the sidecar is there has its connection closed. Seen to fail when a sidecar that has refused the
+/// token becomes away, of which nobody is told.
+#[tokio::test]
+async fn a_sidecar_that_has_refused_the_token_does_not_become_away_untold() {
+    let token = folder("refuses").join("token");
+    let socket = folder("refuses").join("nobody.sock");
+    let listener = tokio::net::UnixListener::bind(&socket).unwrap();
+    let (told, tells) = mpsc::channel();
+    let on_refused = Arc::new(move |_: &str| told.send(()).unwrap());
+    let options = Options { token_file: Some(token.clone()), on_refused: Some(on_refused), ..Default::default() };
+    let sidemirror = nobody("refuses", options);
+    let turn = sidemirror.begin_turn(TurnStarted::default());
+    assert_eq!(turn.plan(PATIENCE).await, None);
+    std::fs::write(&token, "a token").unwrap();
+    for _ in 0..3 {
+        tokio::time::timeout(PATIENCE, listener.accept()).await.unwrap().unwrap();
+    }
+    assert!(!sidemirror.away());
+    sidemirror.close_within(Duration::ZERO).await;
+    assert_eq!(tells.try_iter().count(), 1);
+    std::fs::remove_file(socket).unwrap();
+    std::fs::remove_file(token).unwrap();
 }
 
 /// As a `static` client under a runtime for each test does. Seen to fail, after the 20 s of the plan, when a client is bound to
