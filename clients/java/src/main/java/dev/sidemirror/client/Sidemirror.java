@@ -9,6 +9,7 @@ import dev.sidemirror.v1.TurnDirective;
 import dev.sidemirror.v1.TurnStarted;
 import io.grpc.Channel;
 import io.grpc.ClientInterceptor;
+import io.grpc.ClientInterceptors;
 import io.grpc.StatusRuntimeException;
 import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthCheckResponse;
@@ -78,9 +79,9 @@ public final class Sidemirror extends Services implements AutoCloseable {
       throw unusable;
     }
     connection = connections.make(true);
-    channel = connection.channel();
     own.execute(new Revival(connection.managed(), own)::watch);
     link = new Link(connections, own, telling, given.onAway, given.onRefused);
+    channel = ClientInterceptors.intercept(connection.channel(), link.silence());
     warmUp();
     if (given.flushesAtExit) {
       hook(() -> Runtime.getRuntime().addShutdownHook(atExit));

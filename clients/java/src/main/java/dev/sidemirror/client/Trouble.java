@@ -40,6 +40,11 @@ record Trouble(Kind kind, Duration pause) {
         && !isRefusedStream(error);
   }
 
+  /** The sidecar itself has answered so: nothing else gives a reason. */
+  static boolean isAnswer(Throwable why) {
+    return !Problem.of(why).reason().isEmpty();
+  }
+
   /**
    * Whether a call that is UNAVAILABLE was answered: the sidecar's store or model is away, and it says so itself. One that
    * ends says so too, and is as good as away.

@@ -6,7 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.Any;
 import com.google.protobuf.Message;
+import com.google.rpc.ErrorInfo;
 import dev.sidemirror.v1.BuildMemoryContextRequest;
 import dev.sidemirror.v1.BuildMemoryContextResponse;
 import dev.sidemirror.v1.CritiqueRequest;
@@ -35,7 +37,11 @@ import dev.sidemirror.v1.TurnSummary;
 import io.grpc.Server;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthCheckResponse;
+import io.grpc.health.v1.HealthGrpc;
 import io.grpc.netty.NettyServerBuilder;
+import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -45,6 +51,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.Future;
@@ -69,6 +76,14 @@ class StandInTest {
   /** Calls of GetServerInfo that wait for an answer. */
   private final LinkedBlockingQueue<StreamObserver<GetServerInfoResponse>> askers = new LinkedBlockingQueue<>();
 
+  /** Streams of turns, of which none is answered while they are held. */
+  private final LinkedBlockingQueue<StreamObserver<RunTurnResponse>> streams = new LinkedBlockingQueue<>();
+
+  private volatile boolean holdsStreams;
+
+  /** While it is so, no health check is answered. */
+  private volatile boolean isUnwell;
+
   private Server server;
   private Sidemirror sidemirror;
 
@@ -81,6 +96,7 @@ class StandInTest {
             .addService(new Memory())
             .addService(new Critic())
             .addService(new Info())
+            .addService(new Health())
             .build()
             .start();
     sidemirror = Sidemirror.builder().address("127.0.0.1:" + server.getPort()).connect();
@@ -395,15 +411,54 @@ class StandInTest {
     assertEquals(List.of(0, 0, 0, 1, 20, 20), List.copyOf(lessonsAsked));
   }
 
+  /** Seen to fail, with each of the three, when only streams and calls that fail are heard. */
+  @Test
+  void aSidecarThatAnswersCallsIsNotSilent() throws InterruptedException {
+    holdsStreams = true;
+    isUnwell = true;
+    BuildMemoryContextRequest refused = BuildMemoryContextRequest.newBuilder().setTask("INVALID_ARGUMENT").build();
+    ConcurrentSkipListSet<String> away = new ConcurrentSkipListSet<>();
+    try (Sidemirror recalls = told(away, "recalls");
+        Sidemirror calls = told(away, "calls");
+        Sidemirror isRefused = told(away, "is refused")) {
+      AgentTurn turn = recalls.beginTurn("count", ThinkLevel.THINK_LEVEL_MEDIUM);
+      List.of(calls, isRefused).forEach(each -> each.beginTurn("count", ThinkLevel.THINK_LEVEL_MEDIUM));
+      long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(3_500);
+      while (System.nanoTime() < end) {
+        turn.recall();
+        calls.memory().buildMemoryContext(BuildMemoryContextRequest.getDefaultInstance());
+        assertThrows(StatusRuntimeException.class, () -> isRefused.memory().buildMemoryContext(refused));
+        Thread.sleep(50);
+      }
+      assertEquals(Set.of(), away);
+      List.of(recalls, calls, isRefused).forEach(each -> each.close(Duration.ZERO));
+    }
+  }
+
+  private Sidemirror told(Set<String> away, String name) {
+    return Sidemirror.builder().address("127.0.0.1:" + server.getPort()).onAway(why -> away.add(name)).connect();
+  }
+
   /** Whether the text is the name of a code, with which the call is refused then. */
   private static boolean refuses(StreamObserver<?> answers, String text) {
     for (Status.Code code : Status.Code.values()) {
       if (code.name().equals(text)) {
-        answers.onError(code.toStatus().withDescription("as it was asked to").asRuntimeException());
+        answers.onError(refusal(code));
         return true;
       }
     }
     return false;
+  }
+
+  /** An error of the sidecar's own. */
+  private static StatusRuntimeException refusal(Status.Code code) {
+    ErrorInfo reason = ErrorInfo.newBuilder().setReason("AS_ASKED").setDomain("sidemirror.dev").build();
+    return StatusProto.toStatusRuntimeException(
+        com.google.rpc.Status.newBuilder()
+            .setCode(code.value())
+            .setMessage("as it was asked to")
+            .addDetails(Any.pack(reason))
+            .build());
   }
 
   private static <A> void answer(StreamObserver<A> answers, A answer) {
@@ -422,6 +477,10 @@ class StandInTest {
         public void onNext(RunTurnRequest request) {
           count += request.getEventsCount();
           sent.addAll(request.getEventsList());
+          if (holdsStreams) {
+            streams.add(answers);
+            return;
+          }
           request.getEventsList().stream()
               .filter(TurnEvent::hasTurnFinished)
               .forEach(event -> outcomes.add(event.getTurnFinished().getOutcome()));
@@ -479,6 +538,15 @@ class StandInTest {
     @Override
     public void getServerInfo(GetServerInfoRequest request, StreamObserver<GetServerInfoResponse> answers) {
       askers.add(answers);
+    }
+  }
+
+  private final class Health extends HealthGrpc.HealthImplBase {
+    @Override
+    public void check(HealthCheckRequest request, StreamObserver<HealthCheckResponse> answers) {
+      if (!isUnwell) {
+        answer(answers, HealthCheckResponse.getDefaultInstance());
+      }
     }
   }
 
