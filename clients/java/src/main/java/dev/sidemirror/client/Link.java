@@ -432,7 +432,7 @@ final class Link {
           if (closed) {
             return;
           }
-          if (why == null) {
+          if (why == null || Trouble.isThere(why)) {
             backNs = System.nanoTime();
             refused = false;
             silence.heard();

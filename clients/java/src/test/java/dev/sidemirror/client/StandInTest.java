@@ -57,6 +57,7 @@ import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -89,17 +90,20 @@ class StandInTest {
 
   @BeforeEach
   void start() throws IOException {
-    server =
-        NettyServerBuilder.forAddress(new InetSocketAddress("127.0.0.1", 0))
-            .addService(new Thinking())
-            .addService(new Goals())
-            .addService(new Memory())
-            .addService(new Critic())
-            .addService(new Info())
-            .addService(new Health())
-            .build()
-            .start();
+    server = serves(0);
     sidemirror = Sidemirror.builder().address("127.0.0.1:" + server.getPort()).connect();
+  }
+
+  private Server serves(int port) throws IOException {
+    return NettyServerBuilder.forAddress(new InetSocketAddress("127.0.0.1", port))
+        .addService(new Thinking())
+        .addService(new Goals())
+        .addService(new Memory())
+        .addService(new Critic())
+        .addService(new Info())
+        .addService(new Health())
+        .build()
+        .start();
   }
 
   @AfterEach
@@ -432,6 +436,31 @@ class StandInTest {
       }
       assertEquals(Set.of(), away);
       List.of(recalls, calls, isRefused).forEach(each -> each.close(Duration.ZERO));
+    }
+  }
+
+  /** Seen to fail, away for ever, when only GetServerInfo's own answer counts. */
+  @Test
+  void aSidecarThatAnswersWithAnErrorOfItsOwnIsBack() throws Exception {
+    int port = server.getPort();
+    server.shutdownNow().awaitTermination();
+    AgentTurn turn = turn();
+    until(sidemirror::away);
+    server = serves(port);
+    for (Status.Code code : List.of(Status.Code.UNAVAILABLE, Status.Code.UNAUTHENTICATED)) {
+      askers.poll(30, TimeUnit.SECONDS).onError(refusal(code));
+    }
+    askers.poll(30, TimeUnit.SECONDS).onError(Status.PERMISSION_DENIED.asRuntimeException());
+    StreamObserver<GetServerInfoResponse> last = askers.poll(30, TimeUnit.SECONDS);
+    assertTrue(turn.plan(Duration.ofDays(1)).isEmpty(), "it is not back by any of these");
+    last.onError(refusal(Status.Code.PERMISSION_DENIED));
+    assertTrue(sidemirror.flush(Duration.ofSeconds(30)));
+    assertFalse(sidemirror.away());
+  }
+
+  private static void until(BooleanSupplier there) throws InterruptedException {
+    while (!there.getAsBoolean()) {
+      Thread.sleep(10);
     }
   }
 
