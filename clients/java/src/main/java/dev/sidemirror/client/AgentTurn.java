@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 
 /**
  * One turn of an agent, reported beside it: nothing fails because of the sidecar, nothing waits longer than it is told to,
@@ -100,13 +101,17 @@ public final class AgentTurn implements AutoCloseable {
    */
   public String report(TurnEvent given) {
     TurnEvent event = Filled.event(given, agent);
-    if (delivery.put(event)) {
+    put(queue -> queue.put(event));
+    return event.getEventId();
+  }
+
+  private void put(Function<TurnQueue, TurnQueue.Put> said) {
+    if (delivery.put(said)) {
       link.run(deliver);
       if (link.isClosed()) {
         delivery.drop();
       }
     }
-    return event.getEventId();
   }
 
   /**
@@ -160,10 +165,9 @@ public final class AgentTurn implements AutoCloseable {
       finished.setScore(known);
     }
     boolean teaches = became != TaskOutcome.TASK_OUTCOME_UNSPECIFIED;
-    synchronized (queue) {
-      queue.follow(became, known, towards == null || !teaches ? null : Filled.goal(towards, became, id));
-      report(TurnEvent.newBuilder().setTurnFinished(finished).build());
-    }
+    ReportGoalRequest reported = towards == null || !teaches ? null : Filled.goal(towards, became, id);
+    TurnEvent event = Filled.event(TurnEvent.newBuilder().setTurnFinished(finished).build(), agent);
+    put(queue -> queue.finish(event, became, known, reported));
   }
 
   /** Ends the turn without an outcome if it is not finished. */

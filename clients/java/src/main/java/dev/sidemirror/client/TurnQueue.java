@@ -11,7 +11,6 @@ import dev.sidemirror.v1.TurnPlan;
 import dev.sidemirror.v1.TurnResume;
 import dev.sidemirror.v1.TurnSummary;
 import io.grpc.StatusRuntimeException;
-import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -28,8 +27,6 @@ import java.util.function.Predicate;
  * monitor is held for moments only, since the agent's thread takes it too.
  */
 final class TurnQueue {
-  private static final System.Logger LOG = System.getLogger("dev.sidemirror.client");
-
   /** What the sidecar takes in a turn; a request is kept well below its 4 MiB a message. */
   private static final int MOST_EVENTS = 10_000;
 
@@ -47,6 +44,23 @@ final class TurnQueue {
 
   /** Directives that nobody takes: the oldest go. */
   private static final int MOST_DIRECTIVES = 1_000;
+
+  /** What has become of an event. {@code warning}: what is to be said of it, once the monitor is left; else null. */
+  enum Put {
+    KEPT(null),
+
+    /** Kept, and the client's own thread has to be told. */
+    RINGS(null),
+    DROPPED(null),
+    LATE("turn {0} is finished: what is reported after that is not delivered"),
+    AGAIN("turn {0} is finished: another finish changes nothing");
+
+    final String warning;
+
+    Put(String warning) {
+      this.warning = warning;
+    }
+  }
 
   private final String turnId;
   private final Link link;
@@ -81,36 +95,38 @@ final class TurnQueue {
 
   // --- for agents ----------------------------------------------------------------------------------------------------
 
-  /** Takes an event; true when the client's own thread has to be told. */
-  synchronized boolean put(TurnEvent event) {
+  /** Takes an event. */
+  synchronized Put put(TurnEvent event) {
     int size = event.getSerializedSize();
     boolean ends = event.hasTurnFinished(); // which always has room
     if (ends && finishing) {
-      LOG.log(Level.WARNING, "turn {0} is finished: another finish changes nothing", turnId);
-      return false;
+      return Put.AGAIN;
     }
     boolean full = events >= MOST_EVENTS || waitingBytes + size > MOST_BYTES || size > MOST_EVENT_BYTES;
     if (finishing || over || (full && !ends) || !link.keep(size + BESIDE_BYTES, ends)) {
-      if (finishing && !late) {
-        late = true;
-        LOG.log(Level.WARNING, "turn {0} is finished: what is reported after that is not delivered", turnId);
-      }
       drop(1);
       over |= events == 0; // without its beginning a turn is not reported at all
-      return false;
+      boolean isFirstLate = finishing && !late;
+      late |= finishing;
+      return isFirstLate ? Put.LATE : Put.DROPPED;
     }
     finishing = ends;
     events++;
     waitingBytes += size;
     unsent.add(event);
     received = false;
-    boolean ring = !rung;
+    Put put = rung ? Put.KEPT : Put.RINGS;
     rung = true;
-    return ring;
+    return put;
   }
 
-  /** What follows the turn's end: its outcome, for each receipt that it has by then, and its goal. {@code goal} may be null. */
-  synchronized void follow(TaskOutcome given, Double itsScore, ReportGoalRequest goal) {
+  /** Takes the turn's end, and what follows it: its outcome, for each receipt that it has by then, and its goal, or null. */
+  synchronized Put finish(TurnEvent finished, TaskOutcome given, Double itsScore, ReportGoalRequest goal) {
+    follow(given, itsScore, goal);
+    return put(finished);
+  }
+
+  private void follow(TaskOutcome given, Double itsScore, ReportGoalRequest goal) {
     if (finishing) {
       return;
     }

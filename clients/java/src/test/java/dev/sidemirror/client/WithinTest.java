@@ -25,6 +25,11 @@ import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -64,6 +69,32 @@ class WithinTest {
       turn.report(Events.toolCalled("late", ""));
       assertEquals(1, turn.dropped());
     }
+  }
+
+  /** Seen to fail, after ten seconds, when the log is told while the turn's monitor is held. */
+  @Test
+  void aLogMayWaitForAnotherThreadOfTheTurn() throws InterruptedException {
+    LinkedBlockingQueue<Integer> dropped = new LinkedBlockingQueue<>();
+    try (Sidemirror nobody = nobody()) {
+      AgentTurn turn = nobody.beginTurn(TurnStarted.getDefaultInstance());
+      turn.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
+      Consumer<String> waits =
+          told -> {
+            if (told.contains("is finished")) {
+              dropped.add(elsewhere(turn::dropped));
+            }
+          };
+      Warnings log = new Warnings("dev.sidemirror.client", waits);
+      try (log) {
+        turn.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
+        turn.report(Events.toolCalled("late", ""));
+      }
+    }
+    assertEquals(List.of(0, 1), List.copyOf(dropped));
+  }
+
+  private static <T> T elsewhere(Supplier<T> what) {
+    return CompletableFuture.supplyAsync(what).orTimeout(10, TimeUnit.SECONDS).join();
   }
 
   /** Seen to fail when an ended stream keeps its place. */
