@@ -19,7 +19,8 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 
 /**
@@ -71,6 +72,10 @@ final class TurnQueue {
   private final Deque<TurnDirective> directives = new ArrayDeque<>();
   private final Set<String> told = new HashSet<>();
   private final Set<String> receipts = new LinkedHashSet<>();
+
+  /** Who waits for news. Not in the monitor: a virtual thread that waits in one keeps its carrier, before Java 24. */
+  private final Set<Thread> waiting = ConcurrentHashMap.newKeySet();
+
   private TaskOutcome outcome = TaskOutcome.TASK_OUTCOME_UNSPECIFIED;
   private Double score;
   private int waitingBytes;
@@ -159,20 +164,21 @@ final class TurnQueue {
   }
 
   /** Waits; false when it is not there in time, or the thread was interrupted. */
-  synchronized boolean await(Duration atMost, Predicate<TurnQueue> there) {
+  boolean await(Duration atMost, Predicate<TurnQueue> there) {
     long end = System.nanoTime() + Waiting.nanos(atMost);
+    Thread self = Thread.currentThread();
+    waiting.add(self);
     try {
       while (!there.test(this)) {
         long left = end - System.nanoTime();
-        if (left <= 0) {
+        if (left <= 0 || self.isInterrupted()) {
           return false;
         }
-        TimeUnit.NANOSECONDS.timedWait(this, left);
+        LockSupport.parkNanos(this, left);
       }
       return true;
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-      return false;
+    } finally {
+      waiting.remove(self);
     }
   }
 
@@ -225,8 +231,8 @@ final class TurnQueue {
   }
 
   /** Wakes whoever waits for news. */
-  synchronized void tell() {
-    notifyAll();
+  void tell() {
+    waiting.forEach(LockSupport::unpark);
   }
 
   // --- for the client's own thread -----------------------------------------------------------------------------------
@@ -276,8 +282,8 @@ final class TurnQueue {
     }
     received = hasAll && unsent.isEmpty();
     pending = inProgress;
-    withdraw(withdrawn); // in this method, or whoever is notified could see them before they are gone
-    notifyAll();
+    withdraw(withdrawn); // in this method, or whoever is told could see them before they are gone
+    tell();
   }
 
   /** What was not taken was not shown. */
@@ -315,7 +321,7 @@ final class TurnQueue {
         directives.poll();
       }
     }
-    notifyAll();
+    tell();
   }
 
   synchronized boolean hasEvents() {
@@ -356,7 +362,7 @@ final class TurnQueue {
       lose(report);
     }
     forget(report);
-    notifyAll();
+    tell();
   }
 
   /** Nothing more is delivered; what is there is dropped. */
@@ -378,7 +384,7 @@ final class TurnQueue {
     underWay.clear();
     reports.clear();
     receipts.clear();
-    notifyAll();
+    tell();
   }
 
   private void lose(Message report) {
