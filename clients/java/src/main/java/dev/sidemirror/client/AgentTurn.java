@@ -387,7 +387,8 @@ public final class AgentTurn implements AutoCloseable {
    * @return the directives, in their order; empty when there is nothing to say
    */
   public List<TurnDirective> advice(Duration atMost) {
-    queue.await(atMost, it -> it.isQuiet() || it.isOver() || !link.reachable());
+    int reported = queue.reported();
+    queue.await(atMost, it -> it.isQuiet(reported) || it.isOver() || !link.reachable());
     return queue.take(Advice::is);
   }
 
@@ -411,7 +412,8 @@ public final class AgentTurn implements AutoCloseable {
    */
   public Optional<CritiqueResult> critique(String text, String userMessage, Duration atMost) {
     long began = System.nanoTime();
-    queue.await(atMost, it -> it.isReceived() || it.isOver() || !link.reachable());
+    int reported = queue.reported();
+    queue.await(atMost, it -> it.isReceived(reported) || it.isOver() || !link.reachable());
     CritiqueRequest request =
         Texts.fitting(
             CritiqueRequest.newBuilder()

@@ -363,14 +363,13 @@ final class Delivery {
     }
 
     private void settle(TurnAck ack) {
-      boolean hasAll = ack.getReceived() >= sent;
       queue.settle(
           ack.getDurable() - durable,
-          hasAll,
+          ack.getReceived(),
           ack.getPendingIdsCount() > 0,
           ack.getWithdrawnIdsList());
       durable = Math.max(durable, ack.getDurable());
-      if (hasAll) {
+      if (ack.getReceived() >= sent) {
         link.silence().settled(Delivery.this);
       }
     }

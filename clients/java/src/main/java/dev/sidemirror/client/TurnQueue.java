@@ -79,13 +79,17 @@ final class TurnQueue {
   private TaskOutcome outcome = TaskOutcome.TASK_OUTCOME_UNSPECIFIED;
   private Double score;
   private int waitingBytes;
+
+  /** Events that were taken; of them those that the sidecar has received, and those that it had before this stream. */
   private int events;
+  private long received;
+  private long receivedBefore;
+
   private int dropped;
   private boolean finishing;
   private boolean late;
   private boolean over;
   private boolean rung;
-  private boolean received;
   private boolean pending;
   private long lastSequence;
   private TurnPlan plan;
@@ -119,7 +123,6 @@ final class TurnQueue {
     events++;
     waitingBytes += size;
     unsent.add(event);
-    received = false;
     Put put = rung ? Put.KEPT : Put.RINGS;
     rung = true;
     return put;
@@ -215,14 +218,19 @@ final class TurnQueue {
     return summary != null && !hasEvents();
   }
 
-  /** Everything reported so far was received. */
-  synchronized boolean isReceived() {
-    return received;
+  /** How many events were reported so far. */
+  synchronized int reported() {
+    return events;
   }
 
-  /** The same, and nothing that the sidecar says to it is in progress. */
-  synchronized boolean isQuiet() {
-    return received && !pending;
+  /** So many events were received. */
+  synchronized boolean isReceived(int count) {
+    return received >= count;
+  }
+
+  /** The same, and nothing that the sidecar says is in progress. */
+  synchronized boolean isQuiet(int count) {
+    return isReceived(count) && !pending;
   }
 
   /** Nothing waits: neither an event nor, after the end, the end of the reports. */
@@ -248,7 +256,8 @@ final class TurnQueue {
     while (!underWay.isEmpty()) {
       unsent.addFirst(underWay.pollLast());
     }
-    received = false;
+    receivedBefore = events - unsent.size();
+    received = receivedBefore;
   }
 
   /** What is to be sent next; null when there is nothing. */
@@ -273,14 +282,14 @@ final class TurnQueue {
   }
 
   /**
-   * So many more events are durable. {@code hasAll}: what the stream has sent is received. {@code withdrawn}: the ids of
-   * what nobody needs to be told any more; whoever waits for advice sees it only without them.
+   * So many more events are durable, and so many of this stream's are received. {@code withdrawn}: the ids of what nobody
+   * needs to be told any more; whoever waits for advice sees it only without them.
    */
-  synchronized void settle(long durable, boolean hasAll, boolean inProgress, List<String> withdrawn) {
+  synchronized void settle(long durable, long receivedHere, boolean inProgress, List<String> withdrawn) {
     for (long each = 0; each < durable && !underWay.isEmpty(); each++) {
       forget(underWay.poll());
     }
-    received = hasAll && unsent.isEmpty();
+    received = receivedBefore + receivedHere;
     pending = inProgress;
     withdraw(withdrawn); // in this method, or whoever is told could see them before they are gone
     tell();

@@ -51,12 +51,15 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -464,6 +467,37 @@ class StandInTest {
     }
   }
 
+  /** Seen to fail, in their whole time, when they wait for what another thread reports meanwhile. */
+  @Test
+  void adviceAndCritiqueWaitForWhatWasReportedBefore() throws Exception {
+    holdsStreams = true;
+    AgentTurn turn = turn();
+    turn.report(Events.toolCalled("look", "{}"));
+    FutureTask<List<TurnDirective>> advice = new FutureTask<>(() -> turn.advice(Duration.ofSeconds(30)));
+    FutureTask<Optional<CritiqueResult>> critique =
+        new FutureTask<>(() -> turn.critique("right", "", Duration.ofSeconds(30)));
+    for (FutureTask<?> each : List.of(advice, critique)) {
+      Thread thread = new Thread(each);
+      thread.start();
+      until(() -> thread.getState() == Thread.State.TIMED_WAITING);
+    }
+    turn.report(Events.toolReturned("41", false));
+    until(() -> sent.size() == 3);
+    StreamObserver<RunTurnResponse> stream = streams.take();
+    stream.onNext(acknowledged(1));
+    assertThrows(TimeoutException.class, () -> advice.get(200, TimeUnit.MILLISECONDS));
+    assertFalse(critique.isDone());
+    stream.onNext(acknowledged(2));
+    assertEquals(List.of(), advice.get(10, TimeUnit.SECONDS));
+    assertTrue(critique.get(10, TimeUnit.SECONDS).isPresent());
+    sidemirror.close(Duration.ZERO);
+  }
+
+  private static RunTurnResponse acknowledged(long count) {
+    TurnAck ack = TurnAck.newBuilder().setReceived(count).setDurable(count).build();
+    return RunTurnResponse.newBuilder().addDirectives(TurnDirective.newBuilder().setAck(ack)).build();
+  }
+
   private Sidemirror told(Set<String> away, String name) {
     return Sidemirror.builder().address("127.0.0.1:" + server.getPort()).onAway(why -> away.add(name)).connect();
   }
@@ -513,9 +547,7 @@ class StandInTest {
           request.getEventsList().stream()
               .filter(TurnEvent::hasTurnFinished)
               .forEach(event -> outcomes.add(event.getTurnFinished().getOutcome()));
-          TurnAck ack = TurnAck.newBuilder().setReceived(count).setDurable(count).build();
-          RunTurnResponse.Builder said =
-              RunTurnResponse.newBuilder().addDirectives(TurnDirective.newBuilder().setAck(ack));
+          RunTurnResponse.Builder said = acknowledged(count).toBuilder();
           boolean ends = request.getEventsList().stream().anyMatch(event -> event.hasTurnFinished());
           if (ends) {
             said.addDirectives(TurnDirective.newBuilder().setTurnSummary(TurnSummary.getDefaultInstance()));
