@@ -327,7 +327,7 @@ public final class AgentTurn implements AutoCloseable {
    * @return the lessons, as {@link #recall(String, List, int, Duration)} gives them
    */
   public Optional<ContextBlock> recall() {
-    return recall(task, List.of(), 0, RECALL);
+    return recall(null, List.of(), 0, RECALL);
   }
 
   /**
@@ -337,13 +337,13 @@ public final class AgentTurn implements AutoCloseable {
    * @return the lessons, as {@link #recall(String, List, int, Duration)} gives them
    */
   public Optional<ContextBlock> recall(Duration atMost) {
-    return recall(task, List.of(), 0, atMost);
+    return recall(null, List.of(), 0, atMost);
   }
 
   /**
    * The lessons for a task, from memory.
    *
-   * @param forTask the task that lessons should fit
+   * @param forTask the task that lessons should fit; null for the turn's own
    * @param tools the tools that the agent has: lessons that are only for others are left out; empty for all
    * @param maxItems the most lessons, 1 to 20; 0 means 5. A number beyond is brought to 0 or 20
    * @param atMost how long to wait
@@ -355,7 +355,7 @@ public final class AgentTurn implements AutoCloseable {
         Texts.fitting(
             BuildMemoryContextRequest.newBuilder()
                 .setTurnId(id)
-                .setTask(Texts.orEmpty(forTask))
+                .setTask(forTask == null ? task : forTask)
                 .addAllTools(tools.stream().map(Texts::orEmpty).toList())
                 .setMaxItems(Math.max(0, Math.min(maxItems, MOST_ITEMS)))
                 .build());

@@ -409,6 +409,14 @@ class StandInTest {
     }
   }
 
+  /** Seen to fail, with an empty text, when null is one here too. */
+  @Test
+  void aRecallWithToolsMayBeForTheTurnsOwnTask() {
+    turn().recall(null, List.of("look"), 3, Duration.ofSeconds(30));
+    turn().recall("", List.of("look"), 3, Duration.ofSeconds(30));
+    assertEquals(List.of("count".length(), 0), List.copyOf(textBytes));
+  }
+
   /** The sidecar refuses any other. Seen to fail when the number goes as it is. */
   @Test
   void noMoreLessonsAreAskedForThanTheSidecarGives() {
