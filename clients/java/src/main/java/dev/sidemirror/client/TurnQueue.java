@@ -28,10 +28,14 @@ import java.util.function.Predicate;
  * monitor is held for moments only, since the agent's thread takes it too.
  */
 final class TurnQueue {
-  /** What the sidecar takes in a turn; a request is kept well below its 4 MiB a message. */
+  /** What the sidecar takes in a turn, and of an event, texts cut: it would refuse the whole turn for one that is larger. */
   private static final int MOST_EVENTS = 10_000;
 
+  private static final int MOST_EVENT_BYTES = 1 << 20;
+
+  /** A request is kept well below the sidecar's 4 MiB a message. */
   private static final int BATCH_EVENTS = 500;
+
   private static final int BATCH_BYTES = 1 << 20;
 
   /** What waits for a sidecar that is away. What is beyond that is dropped, and counted. */
@@ -39,9 +43,6 @@ final class TurnQueue {
 
   /** What an event takes here beside its bytes, about. */
   private static final int BESIDE_BYTES = 512;
-
-  /** An event that would not fit the sidecar's 4 MiB a message, texts cut. */
-  private static final int MOST_EVENT_BYTES = (4 << 20) - (64 << 10);
 
   /** Directives that nobody takes: the oldest go. */
   private static final int MOST_DIRECTIVES = 1_000;
@@ -53,6 +54,7 @@ final class TurnQueue {
     /** Kept, and the client's own thread has to be told. */
     RINGS(null),
     DROPPED(null),
+    TOO_LARGE("turn {0}: an event of more than 1 MiB is not delivered"),
     LATE("turn {0} is finished: what is reported after that is not delivered"),
     AGAIN("turn {0} is finished: another finish changes nothing");
 
@@ -115,9 +117,11 @@ final class TurnQueue {
     if (finishing || over || (full && !ends) || !link.keep(size + BESIDE_BYTES, ends)) {
       drop(1);
       over |= events == 0; // without its beginning a turn is not reported at all
-      boolean isFirstLate = finishing && !late;
-      late |= finishing;
-      return isFirstLate ? Put.LATE : Put.DROPPED;
+      if (finishing && !late) {
+        late = true;
+        return Put.LATE;
+      }
+      return size > MOST_EVENT_BYTES ? Put.TOO_LARGE : Put.DROPPED;
     }
     finishing = ends;
     events++;

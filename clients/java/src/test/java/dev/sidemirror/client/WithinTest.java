@@ -9,11 +9,13 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.Timestamp;
 import dev.sidemirror.v1.ContextBlock;
 import dev.sidemirror.v1.ReportGoalRequest;
 import dev.sidemirror.v1.TaskOutcome;
 import dev.sidemirror.v1.TurnEvent;
 import dev.sidemirror.v1.TurnStarted;
+import dev.sidemirror.v1.UserMessage;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
@@ -91,6 +93,34 @@ class WithinTest {
       }
     }
     assertEquals(List.of(0, 1), List.copyOf(dropped));
+  }
+
+  /**
+   * The sidecar would refuse the whole turn. Seen to fail when it is kept as long as it fits a message. What is as large as
+   * may be is kept.
+   */
+  @Test
+  void anEventThatIsTooLargeIsDropped() {
+    try (Sidemirror nobody = nobody();
+        Warnings log = new Warnings()) {
+      AgentTurn turn = nobody.beginTurn("t", "", TurnStarted.getDefaultInstance());
+      turn.report(sized(1 << 20));
+      assertEquals(0, turn.dropped());
+      turn.report(sized((1 << 20) + 1));
+      assertEquals(1, turn.dropped());
+      String said = "turn t: an event of more than 1 MiB is not delivered";
+      assertTrue(log.told.contains(said), log.told.toString());
+    }
+  }
+
+  /** An event of so many bytes, more than a million, whose texts are short enough. */
+  private static TurnEvent sized(int bytes) {
+    TurnEvent.Builder event = TurnEvent.newBuilder().setEventId("e").setTime(Timestamp.getDefaultInstance());
+    for (int count = 0; count < 5; count++) {
+      event.addSubjectIds("x".repeat(200_000));
+    }
+    int size = event.setUserMessage(UserMessage.newBuilder().setText("x".repeat(20_000))).build().getSerializedSize();
+    return event.setUserMessage(UserMessage.newBuilder().setText("x".repeat(20_000 + bytes - size))).build();
   }
 
   private static <T> T elsewhere(Supplier<T> what) {
