@@ -380,8 +380,9 @@ public final class AgentTurn implements AutoCloseable {
   }
 
   /**
-   * What the sidecar says to what was reported: nudges, recoveries, reflections and critiques. Each is given
-   * once; {@link Sidemirror#adviceText} makes a text of them.
+   * What the sidecar says to what was reported: nudges, recoveries, reflections and critiques, as far as they have a
+   * text for a model. Each is given once; {@link Sidemirror#adviceText} makes a text of them. The rest is left to
+   * {@link #take}.
    *
    * @param atMost how long to wait while something is in progress
    * @return the directives, in their order; empty when there is nothing to say

@@ -69,7 +69,7 @@ final class Delivery {
 
   /** Sends what there is, on the open stream or on one that it asks for. */
   void deliver() {
-    boolean something = queue.answer() && begun;
+    boolean something = queue.bellHeard() && begun;
     if (stream != null) {
       stream.send();
     } else if (something) {
@@ -146,7 +146,7 @@ final class Delivery {
         wantLater(trouble.pause().toMillis());
       }
       case TOKEN -> {
-        link.refuse(why, outages);
+        link.lostForToken(why, outages);
         wantLater(0);
       }
       case AWAY -> {

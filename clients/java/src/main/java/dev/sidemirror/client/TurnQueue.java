@@ -28,7 +28,7 @@ import java.util.function.Predicate;
  * monitor is held for moments only, since the agent's thread takes it too.
  */
 final class TurnQueue {
-  /** What the sidecar takes in a turn, and of an event, texts cut: it would refuse the whole turn for one that is larger. */
+  /** What the sidecar takes in a turn, and the largest event, texts cut: for a larger one it refuses the whole turn. */
   private static final int MOST_EVENTS = 10_000;
 
   private static final int MOST_EVENT_BYTES = 1 << 20;
@@ -132,7 +132,7 @@ final class TurnQueue {
     return put;
   }
 
-  /** Takes the turn's end, and what follows it: its outcome, for each receipt that it has by then, and its goal, or null. */
+  /** Takes the turn's end, and what follows: its outcome, for each receipt that it has then, and its goal or null. */
   synchronized Put finish(TurnEvent finished, TaskOutcome given, Double itsScore, ReportGoalRequest goal) {
     follow(given, itsScore, goal);
     return put(finished);
@@ -249,8 +249,8 @@ final class TurnQueue {
 
   // --- for the client's own thread -----------------------------------------------------------------------------------
 
-  /** The client's own thread looks now; true when there is something to send. */
-  synchronized boolean answer() {
+  /** The client's own thread has heard the bell, and looks now; true when there is something to send. */
+  synchronized boolean bellHeard() {
     rung = false;
     return !over && !unsent.isEmpty();
   }
@@ -286,7 +286,7 @@ final class TurnQueue {
   }
 
   /**
-   * So many more events are durable, and so many of this stream's are received. {@code withdrawn}: the ids of what nobody
+   * So many more events are durable, and so many of this stream's received. {@code withdrawn}: the ids of what nobody
    * needs to be told any more; whoever waits for advice sees it only without them.
    */
   synchronized void settle(long durable, long receivedHere, boolean inProgress, List<String> withdrawn) {

@@ -96,8 +96,8 @@ class WithinTest {
   }
 
   /**
-   * The sidecar would refuse the whole turn. Seen to fail when it is kept as long as it fits a message. What is as large as
-   * may be is kept.
+   * The sidecar would refuse the whole turn. Seen to fail when it is kept as long as it fits a message. The largest
+   * that it takes is kept.
    */
   @Test
   void anEventThatIsTooLargeIsDropped() {
