@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 
 /**
  * One turn of an agent, reported beside it: nothing fails because of the sidecar, nothing waits longer than it is told to,
@@ -93,20 +94,24 @@ public final class AgentTurn implements AutoCloseable {
   /**
    * Takes an event. Never waits. Of a text of more than 256 KiB, which is what the sidecar takes, the beginning is kept, and
    * so it is of a tool's name of more than 256 characters; half a surrogate pair is replaced. A call whose tool has no name
-   * is one of {@code unnamed}.
+   * is one of {@code unnamed}. An event of more than 1 MiB all the same is dropped, as a warning says.
    *
    * @param given the event; its id, its time and the agent are filled in where it has none
    * @return the event's id
    */
   public String report(TurnEvent given) {
     TurnEvent event = Filled.event(given, agent);
-    if (delivery.put(event)) {
+    put(queue -> queue.put(event));
+    return event.getEventId();
+  }
+
+  private void put(Function<TurnQueue, TurnQueue.Put> said) {
+    if (delivery.put(said)) {
       link.run(deliver);
       if (link.isClosed()) {
         delivery.drop();
       }
     }
-    return event.getEventId();
   }
 
   /**
@@ -160,10 +165,9 @@ public final class AgentTurn implements AutoCloseable {
       finished.setScore(known);
     }
     boolean teaches = became != TaskOutcome.TASK_OUTCOME_UNSPECIFIED;
-    synchronized (queue) {
-      queue.follow(became, known, towards == null || !teaches ? null : Filled.goal(towards, became, id));
-      report(TurnEvent.newBuilder().setTurnFinished(finished).build());
-    }
+    ReportGoalRequest reported = towards == null || !teaches ? null : Filled.goal(towards, became, id);
+    TurnEvent event = Filled.event(TurnEvent.newBuilder().setTurnFinished(finished).build(), agent);
+    put(queue -> queue.finish(event, became, known, reported));
   }
 
   /** Ends the turn without an outcome if it is not finished. */
@@ -323,7 +327,7 @@ public final class AgentTurn implements AutoCloseable {
    * @return the lessons, as {@link #recall(String, List, int, Duration)} gives them
    */
   public Optional<ContextBlock> recall() {
-    return recall(task, List.of(), 0, RECALL);
+    return recall(null, List.of(), 0, RECALL);
   }
 
   /**
@@ -333,13 +337,13 @@ public final class AgentTurn implements AutoCloseable {
    * @return the lessons, as {@link #recall(String, List, int, Duration)} gives them
    */
   public Optional<ContextBlock> recall(Duration atMost) {
-    return recall(task, List.of(), 0, atMost);
+    return recall(null, List.of(), 0, atMost);
   }
 
   /**
    * The lessons for a task, from memory.
    *
-   * @param forTask the task that lessons should fit
+   * @param forTask the task that lessons should fit; null for the turn's own
    * @param tools the tools that the agent has: lessons that are only for others are left out; empty for all
    * @param maxItems the most lessons, 1 to 20; 0 means 5. A number beyond is brought to 0 or 20
    * @param atMost how long to wait
@@ -351,7 +355,7 @@ public final class AgentTurn implements AutoCloseable {
         Texts.fitting(
             BuildMemoryContextRequest.newBuilder()
                 .setTurnId(id)
-                .setTask(Texts.orEmpty(forTask))
+                .setTask(forTask == null ? task : forTask)
                 .addAllTools(tools.stream().map(Texts::orEmpty).toList())
                 .setMaxItems(Math.max(0, Math.min(maxItems, MOST_ITEMS)))
                 .build());
@@ -376,14 +380,16 @@ public final class AgentTurn implements AutoCloseable {
   }
 
   /**
-   * What the sidecar says to what was reported: nudges, recoveries, reflections and critiques. Each is given
-   * once; {@link Sidemirror#adviceText} makes a text of them.
+   * What the sidecar says to what was reported: nudges, recoveries, reflections and critiques, as far as they have a
+   * text for a model. Each is given once; {@link Sidemirror#adviceText} makes a text of them. The rest is left to
+   * {@link #take}.
    *
    * @param atMost how long to wait while something is in progress
    * @return the directives, in their order; empty when there is nothing to say
    */
   public List<TurnDirective> advice(Duration atMost) {
-    queue.await(atMost, it -> it.isQuiet() || it.isOver() || !link.reachable());
+    int reported = queue.reported();
+    queue.await(atMost, it -> it.isQuiet(reported) || it.isOver() || !link.reachable());
     return queue.take(Advice::is);
   }
 
@@ -407,7 +413,8 @@ public final class AgentTurn implements AutoCloseable {
    */
   public Optional<CritiqueResult> critique(String text, String userMessage, Duration atMost) {
     long began = System.nanoTime();
-    queue.await(atMost, it -> it.isReceived() || it.isOver() || !link.reachable());
+    int reported = queue.reported();
+    queue.await(atMost, it -> it.isReceived(reported) || it.isOver() || !link.reachable());
     CritiqueRequest request =
         Texts.fitting(
             CritiqueRequest.newBuilder()

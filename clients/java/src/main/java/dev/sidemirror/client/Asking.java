@@ -108,7 +108,9 @@ final class Asking {
     try {
       link.silence().sent(asked);
       begin.begin(connection, asked, left);
-      return Optional.of(asked.get(left, TimeUnit.NANOSECONDS));
+      A answer = asked.get(left, TimeUnit.NANOSECONDS);
+      link.silence().heard();
+      return Optional.of(answer);
     } catch (ExecutionException failed) {
       link.run(() -> link.failed(failed.getCause(), before));
       link.declined(what, beganNs, failed.getCause());

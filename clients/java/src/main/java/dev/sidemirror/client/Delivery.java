@@ -18,8 +18,10 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 
 /**
  * The way of one turn to the sidecar: nothing is lost while it is away, and nothing counts twice. When the stream breaks,
@@ -32,6 +34,8 @@ final class Delivery {
 
   /** The longest that a report may take. */
   private static final long REPORT_MS = 10_000;
+
+  private static final System.Logger LOG = System.getLogger("dev.sidemirror.client");
 
   private final String id;
   private final Link link;
@@ -65,7 +69,7 @@ final class Delivery {
 
   /** Sends what there is, on the open stream or on one that it asks for. */
   void deliver() {
-    boolean something = queue.answer() && begun;
+    boolean something = queue.bellHeard() && begun;
     if (stream != null) {
       stream.send();
     } else if (something) {
@@ -142,7 +146,7 @@ final class Delivery {
         wantLater(trouble.pause().toMillis());
       }
       case TOKEN -> {
-        link.refuse(why, outages);
+        link.lostForToken(why, outages);
         wantLater(0);
       }
       case AWAY -> {
@@ -195,15 +199,19 @@ final class Delivery {
     }
   }
 
-  /** Takes an event, on the agent's thread; true when the client's own thread has to be told. */
-  boolean put(TurnEvent event) {
+  /** Takes what the agent says, on its thread; true when the client's own thread has to be told. */
+  boolean put(Function<TurnQueue, TurnQueue.Put> said) {
+    TurnQueue.Put put;
     synchronized (queue) {
-      boolean ring = queue.put(event);
-      if (ring) {
+      put = said.apply(queue);
+      if (put == TurnQueue.Put.RINGS) {
         link.turns().add(this);
       }
-      return ring;
     }
+    if (put.warning != null) {
+      LOG.log(Level.WARNING, put.warning, id);
+    }
+    return put == TurnQueue.Put.RINGS;
   }
 
   /** Drops what there is, on the agent's thread: nothing is delivered by a client that is closed. */
@@ -355,14 +363,13 @@ final class Delivery {
     }
 
     private void settle(TurnAck ack) {
-      boolean hasAll = ack.getReceived() >= sent;
       queue.settle(
           ack.getDurable() - durable,
-          hasAll,
+          ack.getReceived(),
           ack.getPendingIdsCount() > 0,
           ack.getWithdrawnIdsList());
       durable = Math.max(durable, ack.getDurable());
-      if (hasAll) {
+      if (ack.getReceived() >= sent) {
         link.silence().settled(Delivery.this);
       }
     }

@@ -79,7 +79,7 @@ final class Link {
   private volatile Connection forCalls;
   private volatile int outages;
   private volatile boolean reachable = true;
-  private volatile boolean refused;
+  private volatile boolean tokenRefused;
   private volatile boolean closed;
 
   /**
@@ -118,7 +118,7 @@ final class Link {
 
   /** Nothing is known to answer there now. */
   boolean away() {
-    return !reachable && !refused;
+    return !reachable && !tokenRefused;
   }
 
   /** The sidecar is there, and takes the token. */
@@ -211,7 +211,7 @@ final class Link {
   /** A call that was begun after so many outages has failed. One without an answer in time says nothing of the sidecar. */
   void failed(Throwable why, int before) {
     switch (Trouble.of(why).kind()) {
-      case TOKEN -> refuse(why, before);
+      case TOKEN -> lostForToken(why, before);
       case AWAY -> {
         if (Trouble.isUnable(why)) {
           silence.heard();
@@ -307,15 +307,15 @@ final class Link {
   }
 
   /** The sidecar does not know the token, or there is none, at what was begun after so many outages. */
-  void refuse(Throwable why, int outagesBefore) {
+  void lostForToken(Throwable why, int outagesBefore) {
     if (leave(outagesBefore)) {
-      refused(why);
+      tellOfToken(why);
     }
   }
 
-  private void refused(Throwable why) {
-    if (!refused) {
-      refused = true;
+  private void tellOfToken(Throwable why) {
+    if (!tokenRefused) {
+      tokenRefused = true;
       Status status = Status.fromThrowable(why);
       String said = status.getDescription();
       boolean isOurs = status.getCause() instanceof TokenUnusable;
@@ -432,9 +432,9 @@ final class Link {
           if (closed) {
             return;
           }
-          if (why == null) {
+          if (why == null || Trouble.isThere(why)) {
             backNs = System.nanoTime();
-            refused = false;
+            tokenRefused = false;
             silence.heard();
             reachable = true;
             open();
@@ -442,7 +442,7 @@ final class Link {
           }
           boolean token = Trouble.of(why).kind() == Trouble.Kind.TOKEN;
           if (token) {
-            refused(why);
+            tellOfToken(why);
           }
           lookForIt(token ? LONGEST_PAUSE_MS : nextPauseMs);
         },

@@ -9,6 +9,7 @@ import dev.sidemirror.v1.TurnDirective;
 import dev.sidemirror.v1.TurnStarted;
 import io.grpc.Channel;
 import io.grpc.ClientInterceptor;
+import io.grpc.ClientInterceptors;
 import io.grpc.StatusRuntimeException;
 import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthCheckResponse;
@@ -32,8 +33,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /**
- * The services of one sidecar on one connection, and the turns that are reported on it. Safe for many threads. Null is an
- * empty text, wherever a turn is given one.
+ * The services of one sidecar, and the turns that are reported to it, on connections of their own. Safe for many
+ * threads. Null is an empty text, wherever a turn is given one.
  */
 public final class Sidemirror extends Services implements AutoCloseable {
   /** Where a sidecar listens when nobody says otherwise. */
@@ -78,9 +79,9 @@ public final class Sidemirror extends Services implements AutoCloseable {
       throw unusable;
     }
     connection = connections.make(true);
-    channel = connection.channel();
     own.execute(new Revival(connection.managed(), own)::watch);
     link = new Link(connections, own, telling, given.onAway, given.onRefused);
+    channel = ClientInterceptors.intercept(connection.channel(), link.silence());
     warmUp();
     if (given.flushesAtExit) {
       hook(() -> Runtime.getRuntime().addShutdownHook(atExit));
@@ -306,7 +307,8 @@ public final class Sidemirror extends Services implements AutoCloseable {
   }
 
   /**
-   * The one text that a model is shown: a paragraph for each nudge, reflection, lesson and request to revise.
+   * The one text that a model is shown: a paragraph for each nudge, recovery, reflection, block of lessons and
+   * request to revise.
    *
    * @param directives what {@link AgentTurn#advice()} or {@link AgentTurn#take} gave
    * @return the text; empty without a paragraph

@@ -1,5 +1,14 @@
 package dev.sidemirror.client;
 
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.ForwardingClientCall.SimpleForwardingClientCall;
+import io.grpc.ForwardingClientCallListener.SimpleForwardingClientCallListener;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -9,9 +18,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Notices that something was sent and that nothing has come since. Safe for many threads; it is looked at on the client's
- * own thread, and only while something waits.
+ * own thread, and only while something waits. In the way of a call it hears what the sidecar answers to that.
  */
-final class Silence {
+final class Silence implements ClientInterceptor {
   /** What was sent waits so long, and so long nothing is heard, until the sidecar is asked whether it is there. */
   private static final long SILENT_NS = Duration.ofSeconds(1).toNanos();
 
@@ -55,6 +64,16 @@ final class Silence {
     return heardNs - thenNs > 0;
   }
 
+  @Override
+  public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions with, Channel next) {
+    return new SimpleForwardingClientCall<>(next.newCall(method, with)) {
+      @Override
+      public void start(Listener<A> told, Metadata headers) {
+        super.start(new Hearing<>(told), headers);
+      }
+    };
+  }
+
   private void lookLater() {
     long dueNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LOOK_MS);
     own.schedule(() -> look(dueNs), LOOK_MS, TimeUnit.MILLISECONDS);
@@ -77,5 +96,25 @@ final class Silence {
       }
     }
     lookLater();
+  }
+
+  private final class Hearing<A> extends SimpleForwardingClientCallListener<A> {
+    Hearing(ClientCall.Listener<A> told) {
+      super(told);
+    }
+
+    @Override
+    public void onMessage(A answer) {
+      heard();
+      super.onMessage(answer);
+    }
+
+    @Override
+    public void onClose(Status status, Metadata trailers) {
+      if (status.isOk() || Trouble.isAnswer(status.asException(trailers))) {
+        heard();
+      }
+      super.onClose(status, trailers);
+    }
   }
 }

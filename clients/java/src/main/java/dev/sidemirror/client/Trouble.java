@@ -40,6 +40,17 @@ record Trouble(Kind kind, Duration pause) {
         && !isRefusedStream(error);
   }
 
+  /** The sidecar itself has answered so: nothing else gives a reason. */
+  static boolean isAnswer(Throwable why) {
+    return !Problem.of(why).reason().isEmpty();
+  }
+
+  /** An answer of a sidecar that can go on: it does not end, its store is not away, and it takes the token. */
+  static boolean isThere(Throwable why) {
+    Status.Code code = Status.fromThrowable(why).getCode();
+    return isAnswer(why) && code != Status.Code.UNAVAILABLE && code != Status.Code.UNAUTHENTICATED;
+  }
+
   /**
    * Whether a call that is UNAVAILABLE was answered: the sidecar's store or model is away, and it says so itself. One that
    * ends says so too, and is as good as away.

@@ -11,7 +11,6 @@ import dev.sidemirror.v1.TurnPlan;
 import dev.sidemirror.v1.TurnResume;
 import dev.sidemirror.v1.TurnSummary;
 import io.grpc.StatusRuntimeException;
-import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -20,7 +19,8 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 
 /**
@@ -28,12 +28,14 @@ import java.util.function.Predicate;
  * monitor is held for moments only, since the agent's thread takes it too.
  */
 final class TurnQueue {
-  private static final System.Logger LOG = System.getLogger("dev.sidemirror.client");
-
-  /** What the sidecar takes in a turn; a request is kept well below its 4 MiB a message. */
+  /** What the sidecar takes in a turn, and the largest event, texts cut: for a larger one it refuses the whole turn. */
   private static final int MOST_EVENTS = 10_000;
 
+  private static final int MOST_EVENT_BYTES = 1 << 20;
+
+  /** A request is kept well below the sidecar's 4 MiB a message. */
   private static final int BATCH_EVENTS = 500;
+
   private static final int BATCH_BYTES = 1 << 20;
 
   /** What waits for a sidecar that is away. What is beyond that is dropped, and counted. */
@@ -42,11 +44,26 @@ final class TurnQueue {
   /** What an event takes here beside its bytes, about. */
   private static final int BESIDE_BYTES = 512;
 
-  /** An event that would not fit the sidecar's 4 MiB a message, texts cut. */
-  private static final int MOST_EVENT_BYTES = (4 << 20) - (64 << 10);
-
   /** Directives that nobody takes: the oldest go. */
   private static final int MOST_DIRECTIVES = 1_000;
+
+  /** What has become of an event. {@code warning}: what is to be said of it, once the monitor is left; else null. */
+  enum Put {
+    KEPT(null),
+
+    /** Kept, and the client's own thread has to be told. */
+    RINGS(null),
+    DROPPED(null),
+    TOO_LARGE("turn {0}: an event of more than 1 MiB is not delivered"),
+    LATE("turn {0} is finished: what is reported after that is not delivered"),
+    AGAIN("turn {0} is finished: another finish changes nothing");
+
+    final String warning;
+
+    Put(String warning) {
+      this.warning = warning;
+    }
+  }
 
   private final String turnId;
   private final Link link;
@@ -57,16 +74,24 @@ final class TurnQueue {
   private final Deque<TurnDirective> directives = new ArrayDeque<>();
   private final Set<String> told = new HashSet<>();
   private final Set<String> receipts = new LinkedHashSet<>();
+
+  /** Who waits for news. Not in the monitor: a virtual thread that waits in one keeps its carrier, before Java 24. */
+  private final Set<Thread> waiting = ConcurrentHashMap.newKeySet();
+
   private TaskOutcome outcome = TaskOutcome.TASK_OUTCOME_UNSPECIFIED;
   private Double score;
   private int waitingBytes;
+
+  /** Events that were taken; of them those that the sidecar has received, and those that it had before this stream. */
   private int events;
+  private long received;
+  private long receivedBefore;
+
   private int dropped;
   private boolean finishing;
   private boolean late;
   private boolean over;
   private boolean rung;
-  private boolean received;
   private boolean pending;
   private long lastSequence;
   private TurnPlan plan;
@@ -81,36 +106,39 @@ final class TurnQueue {
 
   // --- for agents ----------------------------------------------------------------------------------------------------
 
-  /** Takes an event; true when the client's own thread has to be told. */
-  synchronized boolean put(TurnEvent event) {
+  /** Takes an event. */
+  synchronized Put put(TurnEvent event) {
     int size = event.getSerializedSize();
     boolean ends = event.hasTurnFinished(); // which always has room
     if (ends && finishing) {
-      LOG.log(Level.WARNING, "turn {0} is finished: another finish changes nothing", turnId);
-      return false;
+      return Put.AGAIN;
     }
     boolean full = events >= MOST_EVENTS || waitingBytes + size > MOST_BYTES || size > MOST_EVENT_BYTES;
     if (finishing || over || (full && !ends) || !link.keep(size + BESIDE_BYTES, ends)) {
-      if (finishing && !late) {
-        late = true;
-        LOG.log(Level.WARNING, "turn {0} is finished: what is reported after that is not delivered", turnId);
-      }
       drop(1);
       over |= events == 0; // without its beginning a turn is not reported at all
-      return false;
+      if (finishing && !late) {
+        late = true;
+        return Put.LATE;
+      }
+      return size > MOST_EVENT_BYTES ? Put.TOO_LARGE : Put.DROPPED;
     }
     finishing = ends;
     events++;
     waitingBytes += size;
     unsent.add(event);
-    received = false;
-    boolean ring = !rung;
+    Put put = rung ? Put.KEPT : Put.RINGS;
     rung = true;
-    return ring;
+    return put;
   }
 
-  /** What follows the turn's end: its outcome, for each receipt that it has by then, and its goal. {@code goal} may be null. */
-  synchronized void follow(TaskOutcome given, Double itsScore, ReportGoalRequest goal) {
+  /** Takes the turn's end, and what follows: its outcome, for each receipt that it has then, and its goal or null. */
+  synchronized Put finish(TurnEvent finished, TaskOutcome given, Double itsScore, ReportGoalRequest goal) {
+    follow(given, itsScore, goal);
+    return put(finished);
+  }
+
+  private void follow(TaskOutcome given, Double itsScore, ReportGoalRequest goal) {
     if (finishing) {
       return;
     }
@@ -143,20 +171,21 @@ final class TurnQueue {
   }
 
   /** Waits; false when it is not there in time, or the thread was interrupted. */
-  synchronized boolean await(Duration atMost, Predicate<TurnQueue> there) {
+  boolean await(Duration atMost, Predicate<TurnQueue> there) {
     long end = System.nanoTime() + Waiting.nanos(atMost);
+    Thread self = Thread.currentThread();
+    waiting.add(self);
     try {
       while (!there.test(this)) {
         long left = end - System.nanoTime();
-        if (left <= 0) {
+        if (left <= 0 || self.isInterrupted()) {
           return false;
         }
-        TimeUnit.NANOSECONDS.timedWait(this, left);
+        LockSupport.parkNanos(this, left);
       }
       return true;
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-      return false;
+    } finally {
+      waiting.remove(self);
     }
   }
 
@@ -193,14 +222,19 @@ final class TurnQueue {
     return summary != null && !hasEvents();
   }
 
-  /** Everything reported so far was received. */
-  synchronized boolean isReceived() {
-    return received;
+  /** How many events were reported so far. */
+  synchronized int reported() {
+    return events;
   }
 
-  /** The same, and nothing that the sidecar says to it is in progress. */
-  synchronized boolean isQuiet() {
-    return received && !pending;
+  /** So many events were received. */
+  synchronized boolean isReceived(int count) {
+    return received >= count;
+  }
+
+  /** The same, and nothing that the sidecar says is in progress. */
+  synchronized boolean isQuiet(int count) {
+    return isReceived(count) && !pending;
   }
 
   /** Nothing waits: neither an event nor, after the end, the end of the reports. */
@@ -209,14 +243,14 @@ final class TurnQueue {
   }
 
   /** Wakes whoever waits for news. */
-  synchronized void tell() {
-    notifyAll();
+  void tell() {
+    waiting.forEach(LockSupport::unpark);
   }
 
   // --- for the client's own thread -----------------------------------------------------------------------------------
 
-  /** The client's own thread looks now; true when there is something to send. */
-  synchronized boolean answer() {
+  /** The client's own thread has heard the bell, and looks now; true when there is something to send. */
+  synchronized boolean bellHeard() {
     rung = false;
     return !over && !unsent.isEmpty();
   }
@@ -226,7 +260,8 @@ final class TurnQueue {
     while (!underWay.isEmpty()) {
       unsent.addFirst(underWay.pollLast());
     }
-    received = false;
+    receivedBefore = events - unsent.size();
+    received = receivedBefore;
   }
 
   /** What is to be sent next; null when there is nothing. */
@@ -251,17 +286,17 @@ final class TurnQueue {
   }
 
   /**
-   * So many more events are durable. {@code hasAll}: what the stream has sent is received. {@code withdrawn}: the ids of
-   * what nobody needs to be told any more; whoever waits for advice sees it only without them.
+   * So many more events are durable, and so many of this stream's received. {@code withdrawn}: the ids of what nobody
+   * needs to be told any more; whoever waits for advice sees it only without them.
    */
-  synchronized void settle(long durable, boolean hasAll, boolean inProgress, List<String> withdrawn) {
+  synchronized void settle(long durable, long receivedHere, boolean inProgress, List<String> withdrawn) {
     for (long each = 0; each < durable && !underWay.isEmpty(); each++) {
       forget(underWay.poll());
     }
-    received = hasAll && unsent.isEmpty();
+    received = receivedBefore + receivedHere;
     pending = inProgress;
-    withdraw(withdrawn); // in this method, or whoever is notified could see them before they are gone
-    notifyAll();
+    withdraw(withdrawn); // in this method, or whoever is told could see them before they are gone
+    tell();
   }
 
   /** What was not taken was not shown. */
@@ -299,7 +334,7 @@ final class TurnQueue {
         directives.poll();
       }
     }
-    notifyAll();
+    tell();
   }
 
   synchronized boolean hasEvents() {
@@ -340,7 +375,7 @@ final class TurnQueue {
       lose(report);
     }
     forget(report);
-    notifyAll();
+    tell();
   }
 
   /** Nothing more is delivered; what is there is dropped. */
@@ -362,7 +397,7 @@ final class TurnQueue {
     underWay.clear();
     reports.clear();
     receipts.clear();
-    notifyAll();
+    tell();
   }
 
   private void lose(Message report) {

@@ -6,7 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.Any;
 import com.google.protobuf.Message;
+import com.google.rpc.ErrorInfo;
 import dev.sidemirror.v1.BuildMemoryContextRequest;
 import dev.sidemirror.v1.BuildMemoryContextResponse;
 import dev.sidemirror.v1.CritiqueRequest;
@@ -35,7 +37,11 @@ import dev.sidemirror.v1.TurnSummary;
 import io.grpc.Server;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthCheckResponse;
+import io.grpc.health.v1.HealthGrpc;
 import io.grpc.netty.NettyServerBuilder;
+import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -45,11 +51,16 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -69,21 +80,33 @@ class StandInTest {
   /** Calls of GetServerInfo that wait for an answer. */
   private final LinkedBlockingQueue<StreamObserver<GetServerInfoResponse>> askers = new LinkedBlockingQueue<>();
 
+  /** Streams of turns, of which none is answered while they are held. */
+  private final LinkedBlockingQueue<StreamObserver<RunTurnResponse>> streams = new LinkedBlockingQueue<>();
+
+  private volatile boolean holdsStreams;
+
+  /** While it is so, no health check is answered. */
+  private volatile boolean isUnwell;
+
   private Server server;
   private Sidemirror sidemirror;
 
   @BeforeEach
   void start() throws IOException {
-    server =
-        NettyServerBuilder.forAddress(new InetSocketAddress("127.0.0.1", 0))
-            .addService(new Thinking())
-            .addService(new Goals())
-            .addService(new Memory())
-            .addService(new Critic())
-            .addService(new Info())
-            .build()
-            .start();
+    server = serves(0);
     sidemirror = Sidemirror.builder().address("127.0.0.1:" + server.getPort()).connect();
+  }
+
+  private Server serves(int port) throws IOException {
+    return NettyServerBuilder.forAddress(new InetSocketAddress("127.0.0.1", port))
+        .addService(new Thinking())
+        .addService(new Goals())
+        .addService(new Memory())
+        .addService(new Critic())
+        .addService(new Info())
+        .addService(new Health())
+        .build()
+        .start();
   }
 
   @AfterEach
@@ -386,6 +409,14 @@ class StandInTest {
     }
   }
 
+  /** Seen to fail, with an empty text, when null is one here too. */
+  @Test
+  void aRecallWithToolsMayBeForTheTurnsOwnTask() {
+    turn().recall(null, List.of("look"), 3, Duration.ofSeconds(30));
+    turn().recall("", List.of("look"), 3, Duration.ofSeconds(30));
+    assertEquals(List.of("count".length(), 0), List.copyOf(textBytes));
+  }
+
   /** The sidecar refuses any other. Seen to fail when the number goes as it is. */
   @Test
   void noMoreLessonsAreAskedForThanTheSidecarGives() {
@@ -395,15 +426,110 @@ class StandInTest {
     assertEquals(List.of(0, 0, 0, 1, 20, 20), List.copyOf(lessonsAsked));
   }
 
+  /** Seen to fail, with each of the three, when only streams and calls that fail are heard. */
+  @Test
+  void aSidecarThatAnswersCallsIsNotSilent() throws InterruptedException {
+    holdsStreams = true;
+    isUnwell = true;
+    BuildMemoryContextRequest refused = BuildMemoryContextRequest.newBuilder().setTask("INVALID_ARGUMENT").build();
+    ConcurrentSkipListSet<String> away = new ConcurrentSkipListSet<>();
+    try (Sidemirror recalls = told(away, "recalls");
+        Sidemirror calls = told(away, "calls");
+        Sidemirror isRefused = told(away, "is refused")) {
+      AgentTurn turn = recalls.beginTurn("count", ThinkLevel.THINK_LEVEL_MEDIUM);
+      List.of(calls, isRefused).forEach(each -> each.beginTurn("count", ThinkLevel.THINK_LEVEL_MEDIUM));
+      long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(3_500);
+      while (System.nanoTime() < end) {
+        turn.recall();
+        calls.memory().buildMemoryContext(BuildMemoryContextRequest.getDefaultInstance());
+        assertThrows(StatusRuntimeException.class, () -> isRefused.memory().buildMemoryContext(refused));
+        Thread.sleep(50);
+      }
+      assertEquals(Set.of(), away);
+      List.of(recalls, calls, isRefused).forEach(each -> each.close(Duration.ZERO));
+    }
+  }
+
+  /** Seen to fail, away for ever, when only GetServerInfo's own answer counts. */
+  @Test
+  void aSidecarThatAnswersWithAnErrorOfItsOwnIsBack() throws Exception {
+    int port = server.getPort();
+    server.shutdownNow().awaitTermination();
+    AgentTurn turn = turn();
+    until(sidemirror::away);
+    server = serves(port);
+    for (Status.Code code : List.of(Status.Code.UNAVAILABLE, Status.Code.UNAUTHENTICATED)) {
+      askers.poll(30, TimeUnit.SECONDS).onError(refusal(code));
+    }
+    askers.poll(30, TimeUnit.SECONDS).onError(Status.PERMISSION_DENIED.asRuntimeException());
+    StreamObserver<GetServerInfoResponse> last = askers.poll(30, TimeUnit.SECONDS);
+    assertTrue(turn.plan(Duration.ofDays(1)).isEmpty(), "it is not back by any of these");
+    last.onError(refusal(Status.Code.PERMISSION_DENIED));
+    assertTrue(sidemirror.flush(Duration.ofSeconds(30)));
+    assertFalse(sidemirror.away());
+  }
+
+  private static void until(BooleanSupplier there) throws InterruptedException {
+    while (!there.getAsBoolean()) {
+      Thread.sleep(10);
+    }
+  }
+
+  /** Seen to fail, in their whole time, when they wait for what another thread reports meanwhile. */
+  @Test
+  void adviceAndCritiqueWaitForWhatWasReportedBefore() throws Exception {
+    holdsStreams = true;
+    AgentTurn turn = turn();
+    turn.report(Events.toolCalled("look", "{}"));
+    FutureTask<List<TurnDirective>> advice = new FutureTask<>(() -> turn.advice(Duration.ofSeconds(30)));
+    FutureTask<Optional<CritiqueResult>> critique =
+        new FutureTask<>(() -> turn.critique("right", "", Duration.ofSeconds(30)));
+    for (FutureTask<?> each : List.of(advice, critique)) {
+      Thread thread = new Thread(each);
+      thread.start();
+      until(() -> thread.getState() == Thread.State.TIMED_WAITING);
+    }
+    turn.report(Events.toolReturned("41", false));
+    until(() -> sent.size() == 3);
+    StreamObserver<RunTurnResponse> stream = streams.take();
+    stream.onNext(acknowledged(1));
+    assertThrows(TimeoutException.class, () -> advice.get(200, TimeUnit.MILLISECONDS));
+    assertFalse(critique.isDone());
+    stream.onNext(acknowledged(2));
+    assertEquals(List.of(), advice.get(10, TimeUnit.SECONDS));
+    assertTrue(critique.get(10, TimeUnit.SECONDS).isPresent());
+    sidemirror.close(Duration.ZERO);
+  }
+
+  private static RunTurnResponse acknowledged(long count) {
+    TurnAck ack = TurnAck.newBuilder().setReceived(count).setDurable(count).build();
+    return RunTurnResponse.newBuilder().addDirectives(TurnDirective.newBuilder().setAck(ack)).build();
+  }
+
+  private Sidemirror told(Set<String> away, String name) {
+    return Sidemirror.builder().address("127.0.0.1:" + server.getPort()).onAway(why -> away.add(name)).connect();
+  }
+
   /** Whether the text is the name of a code, with which the call is refused then. */
   private static boolean refuses(StreamObserver<?> answers, String text) {
     for (Status.Code code : Status.Code.values()) {
       if (code.name().equals(text)) {
-        answers.onError(code.toStatus().withDescription("as it was asked to").asRuntimeException());
+        answers.onError(refusal(code));
         return true;
       }
     }
     return false;
+  }
+
+  /** An error of the sidecar's own. */
+  private static StatusRuntimeException refusal(Status.Code code) {
+    ErrorInfo reason = ErrorInfo.newBuilder().setReason("AS_ASKED").setDomain("sidemirror.dev").build();
+    return StatusProto.toStatusRuntimeException(
+        com.google.rpc.Status.newBuilder()
+            .setCode(code.value())
+            .setMessage("as it was asked to")
+            .addDetails(Any.pack(reason))
+            .build());
   }
 
   private static <A> void answer(StreamObserver<A> answers, A answer) {
@@ -422,12 +548,14 @@ class StandInTest {
         public void onNext(RunTurnRequest request) {
           count += request.getEventsCount();
           sent.addAll(request.getEventsList());
+          if (holdsStreams) {
+            streams.add(answers);
+            return;
+          }
           request.getEventsList().stream()
               .filter(TurnEvent::hasTurnFinished)
               .forEach(event -> outcomes.add(event.getTurnFinished().getOutcome()));
-          TurnAck ack = TurnAck.newBuilder().setReceived(count).setDurable(count).build();
-          RunTurnResponse.Builder said =
-              RunTurnResponse.newBuilder().addDirectives(TurnDirective.newBuilder().setAck(ack));
+          RunTurnResponse.Builder said = acknowledged(count).toBuilder();
           boolean ends = request.getEventsList().stream().anyMatch(event -> event.hasTurnFinished());
           if (ends) {
             said.addDirectives(TurnDirective.newBuilder().setTurnSummary(TurnSummary.getDefaultInstance()));
@@ -479,6 +607,15 @@ class StandInTest {
     @Override
     public void getServerInfo(GetServerInfoRequest request, StreamObserver<GetServerInfoResponse> answers) {
       askers.add(answers);
+    }
+  }
+
+  private final class Health extends HealthGrpc.HealthImplBase {
+    @Override
+    public void check(HealthCheckRequest request, StreamObserver<HealthCheckResponse> answers) {
+      if (!isUnwell) {
+        answer(answers, HealthCheckResponse.getDefaultInstance());
+      }
     }
   }
 

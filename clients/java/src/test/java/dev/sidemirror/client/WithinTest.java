@@ -9,11 +9,13 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.Timestamp;
 import dev.sidemirror.v1.ContextBlock;
 import dev.sidemirror.v1.ReportGoalRequest;
 import dev.sidemirror.v1.TaskOutcome;
 import dev.sidemirror.v1.TurnEvent;
 import dev.sidemirror.v1.TurnStarted;
+import dev.sidemirror.v1.UserMessage;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
@@ -25,6 +27,11 @@ import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -64,6 +71,60 @@ class WithinTest {
       turn.report(Events.toolCalled("late", ""));
       assertEquals(1, turn.dropped());
     }
+  }
+
+  /** Seen to fail, after ten seconds, when the log is told while the turn's monitor is held. */
+  @Test
+  void aLogMayWaitForAnotherThreadOfTheTurn() throws InterruptedException {
+    LinkedBlockingQueue<Integer> dropped = new LinkedBlockingQueue<>();
+    try (Sidemirror nobody = nobody()) {
+      AgentTurn turn = nobody.beginTurn(TurnStarted.getDefaultInstance());
+      turn.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
+      Consumer<String> waits =
+          told -> {
+            if (told.contains("is finished")) {
+              dropped.add(elsewhere(turn::dropped));
+            }
+          };
+      Warnings log = new Warnings("dev.sidemirror.client", waits);
+      try (log) {
+        turn.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
+        turn.report(Events.toolCalled("late", ""));
+      }
+    }
+    assertEquals(List.of(0, 1), List.copyOf(dropped));
+  }
+
+  /**
+   * The sidecar would refuse the whole turn. Seen to fail when it is kept as long as it fits a message. The largest
+   * that it takes is kept.
+   */
+  @Test
+  void anEventThatIsTooLargeIsDropped() {
+    try (Sidemirror nobody = nobody();
+        Warnings log = new Warnings()) {
+      AgentTurn turn = nobody.beginTurn("t", "", TurnStarted.getDefaultInstance());
+      turn.report(sized(1 << 20));
+      assertEquals(0, turn.dropped());
+      turn.report(sized((1 << 20) + 1));
+      assertEquals(1, turn.dropped());
+      String said = "turn t: an event of more than 1 MiB is not delivered";
+      assertTrue(log.told.contains(said), log.told.toString());
+    }
+  }
+
+  /** An event of so many bytes, more than a million, whose texts are short enough. */
+  private static TurnEvent sized(int bytes) {
+    TurnEvent.Builder event = TurnEvent.newBuilder().setEventId("e").setTime(Timestamp.getDefaultInstance());
+    for (int count = 0; count < 5; count++) {
+      event.addSubjectIds("x".repeat(200_000));
+    }
+    int size = event.setUserMessage(UserMessage.newBuilder().setText("x".repeat(20_000))).build().getSerializedSize();
+    return event.setUserMessage(UserMessage.newBuilder().setText("x".repeat(20_000 + bytes - size))).build();
+  }
+
+  private static <T> T elsewhere(Supplier<T> what) {
+    return CompletableFuture.supplyAsync(what).orTimeout(10, TimeUnit.SECONDS).join();
   }
 
   /** Seen to fail when an ended stream keeps its place. */
