@@ -54,7 +54,6 @@ func Connect(given ...Option) (*Client, error) {
 	}
 	client := &Client{turns: map[*Turn]struct{}{}}
 	client.link = newLink(o, client)
-	carried := &carried{o, make(chan struct{}, callsAtOnce), client.link.heard}
 	dial := append([]grpc.DialOption{
 		grpc.WithTransportCredentials(credentials),
 		// A sidecar is next door: never through a proxy, and looked for again soon after it was away.
@@ -65,18 +64,23 @@ func Connect(given ...Option) (*Client, error) {
 		}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.WithDefaultServiceConfig(serviceConfig()),
-		grpc.WithChainUnaryInterceptor(carried.unary),
-		grpc.WithChainStreamInterceptor(carried.stream),
 	}, o.dial...)
-	connect := func() (*grpc.ClientConn, error) { return grpc.NewClient(target, dial...) }
-	conn, err := connect()
+	connect := func(calls int) func() (*grpc.ClientConn, error) {
+		carried := &carried{o, make(chan struct{}, calls), client.link.heard}
+		dial := append([]grpc.DialOption{
+			grpc.WithChainUnaryInterceptor(carried.unary), grpc.WithChainStreamInterceptor(carried.stream),
+		}, dial...)
+		return func() (*grpc.ClientConn, error) { return grpc.NewClient(target, dial...) }
+	}
+	connectCalls := connect(callsAtOnce)
+	conn, err := connectCalls()
 	if err != nil {
 		return nil, fmt.Errorf("sidemirror: %w", err)
 	}
-	if client.probes, err = connect(); err != nil {
+	if client.probes, err = connect(probesAtOnce)(); err != nil {
 		return nil, errors.Join(fmt.Errorf("sidemirror: %w", err), conn.Close())
 	}
-	client.pool = newPool(connect)
+	client.pool = newPool(connectCalls)
 	client.Thinking = pb.NewThinkingServiceClient(conn)
 	client.Critique = pb.NewCritiqueServiceClient(conn)
 	client.Goals = pb.NewGoalReflectionServiceClient(conn)

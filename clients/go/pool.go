@@ -15,6 +15,8 @@ const (
 	mostConnections = 16
 	// callsAtOnce are on the connection of calls; the rest of its 100 streams is for those that an agent opens itself.
 	callsAtOnce = 90
+	// probesAtOnce have places of their own: whether the sidecar is there is asked however long calls take.
+	probesAtOnce = 2
 )
 
 // pool holds the connections that carry turns: as many as their streams need.
