@@ -2,11 +2,16 @@ package sidemirror
 
 import (
 	"context"
+	"errors"
+	"net"
+	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
@@ -44,5 +49,143 @@ func TestASidecarIsThereHoweverManyCallsItTakesItsTimeWith(t *testing.T) {
 	}
 	if err := client.probe(ctx); err != nil {
 		t.Error(err)
+	}
+}
+
+// network carries bytes both ways. While it is down it takes them and carries nothing, and never again what comes on a
+// connection of before.
+type network struct {
+	to   string
+	down atomic.Bool
+}
+
+// serve returns where it listens.
+func (n *network) serve(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "network.sock")
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			here, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			if there, err := net.Dial("unix", n.to); err == nil {
+				var dead atomic.Bool
+				go n.carry(here, there, &dead)
+				go n.carry(there, here, &dead)
+			}
+		}
+	}()
+	return path
+}
+
+func (n *network) carry(from, to net.Conn, dead *atomic.Bool) {
+	buffer := make([]byte, 1<<16)
+	for {
+		count, err := from.Read(buffer)
+		if n.down.Load() {
+			dead.Store(true)
+		}
+		if !dead.Load() {
+			_, _ = to.Write(buffer[:count])
+		}
+		if err != nil {
+			_ = to.Close()
+			return
+		}
+	}
+}
+
+// Seen to fail when calls keep the connection of before, and when whether it is back is asked on that: nobody says that
+// it is broken.
+func TestCallsAnswerSoonAfterASilentOutage(t *testing.T) {
+	network := &network{to: serve(t, func(server *grpc.Server) {
+		pb.RegisterThinkingServiceServer(server, &peer{runTurn: acks()})
+		pb.RegisterReflectiveMemoryServiceServer(server, &reportsPeer{ids: map[string]int{}})
+	})}
+	client := connected(t, network.serve(t))
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	// Each connection has carried something.
+	turn := client.BeginTurn(TurnOptions{})
+	turn.Advice(ctx)
+	recall := func() error {
+		_, err := client.Memory.BuildMemoryContext(ctx, &pb.BuildMemoryContextRequest{})
+		return err
+	}
+	if err := errors.Join(recall(), client.probe(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	network.down.Store(true)
+	left := make(chan error, 1)
+	go func() { left <- recall() }()
+	turn.Report(ToolCalled("look", "{}"))
+	until(t, client.Away)
+	network.down.Store(false)
+	began := time.Now()
+	until(t, func() bool { return !client.Away() })
+	if err := recall(); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > 6*time.Second {
+		t.Errorf("it takes %v", took)
+	}
+	if len(left) > 0 {
+		t.Error("a call of the agent's own has ended with the connection that was left:", <-left)
+	}
+}
+
+// Seen to fail when the old connection is closed at once, and when nobody closes it.
+func TestAConnectionThatIsLeftEndsWithTheLastOfItsCalls(t *testing.T) {
+	critic := &slowCritic{begun: make(chan struct{}, 1)}
+	client := connected(t, serve(t, func(server *grpc.Server) {
+		pb.RegisterCritiqueServiceServer(server, critic)
+		healthpb.RegisterHealthServer(server, health.NewServer())
+	}))
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	left := client.calls.current()
+	watching, leave := context.WithCancel(ctx)
+	watch, err := healthpb.NewHealthClient(client.Conn).Watch(watching, &healthpb.HealthCheckRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calling, hangUp := context.WithCancel(ctx)
+	go func() { _, _ = client.Critique.Critique(calling, &pb.CritiqueRequest{}) }()
+	<-critic.begun
+	client.giveUp()
+	if _, err := watch.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	hangUp()
+	until(t, func() bool {
+		client.calls.mu.Lock()
+		defer client.calls.mu.Unlock()
+		return client.calls.calls[left] == 1
+	})
+	if left.GetState() == connectivity.Shutdown {
+		t.Fatal("it is closed beside a stream")
+	}
+	leave()
+	until(t, func() bool { return left.GetState() == connectivity.Shutdown })
+	idle := client.calls.current()
+	client.giveUp()
+	if idle.GetState() != connectivity.Shutdown {
+		t.Error("one without a call stays")
+	}
+}
+
+// until waits for it.
+func until(t *testing.T, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("not within 20 s")
+		}
 	}
 }
