@@ -11,11 +11,9 @@ import (
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/status"
 )
 
 // defaultFlush is how long Flush and Close wait for what is still on its way.
@@ -218,13 +216,10 @@ func (c *Client) probe(ctx context.Context) error {
 	_, err := pb.NewSidecarServiceClient(c.probes).GetServerInfo(
 		ctx, &pb.GetServerInfoRequest{}, grpc.WaitForReady(true),
 	)
-	switch status.Code(err) {
-	case codes.OK, codes.PermissionDenied, codes.Unimplemented:
-		// It has answered.
-	case codes.DeadlineExceeded:
-		c.probes.renew()
-		return err
-	default:
+	if !isAnswer(err) {
+		if isSlow(err) {
+			c.probes.renew()
+		}
 		return err
 	}
 	calls := c.calls.current()

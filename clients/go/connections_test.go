@@ -10,10 +10,13 @@ import (
 	"time"
 
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 )
 
 // slowCritic takes as long over a verdict as it is waited for.
@@ -49,6 +52,39 @@ func TestASidecarIsThereHoweverManyCallsItTakesItsTimeWith(t *testing.T) {
 	}
 	if err := client.probe(ctx); err != nil {
 		t.Error(err)
+	}
+}
+
+// probed answers a probe with an error.
+type probed struct {
+	pb.UnimplementedSidecarServiceServer
+	err error
+}
+
+func (p *probed) GetServerInfo(context.Context, *pb.GetServerInfoRequest) (*pb.GetServerInfoResponse, error) {
+	return nil, p.err
+}
+
+// Seen to fail when only two codes are an answer, and when every error with a reason is.
+func TestAnErrorOfTheSidecarsOwnAnswersAProbe(t *testing.T) {
+	sidecar := &probed{}
+	client := connected(t, serve(t, func(server *grpc.Server) { pb.RegisterSidecarServiceServer(server, sidecar) }))
+	for code, isThere := range map[codes.Code]bool{
+		codes.ResourceExhausted: true, codes.Internal: true, codes.PermissionDenied: true,
+		codes.Unauthenticated: false, codes.Unavailable: false,
+	} {
+		said, err := status.New(code, "no").WithDetails(&errdetails.ErrorInfo{Reason: "A_REASON"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sidecar.err = said.Err()
+		if err := client.probe(t.Context()); (err == nil) != isThere {
+			t.Errorf("%v: %v", code, err)
+		}
+	}
+	sidecar.err = status.Error(codes.Internal, "of something between")
+	if client.probe(t.Context()) == nil {
+		t.Error("there without a reason")
 	}
 }
 
