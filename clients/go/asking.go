@@ -3,6 +3,7 @@ package sidemirror
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
@@ -76,7 +77,7 @@ func RecallFor(task string) RecallOption {
 
 // RecallTools names the tools of the task.
 func RecallTools(tools ...string) RecallOption {
-	return func(request *pb.BuildMemoryContextRequest) { request.Tools = tools }
+	return func(request *pb.BuildMemoryContextRequest) { request.Tools = slices.Clone(tools) }
 }
 
 // RecallMost asks for so many lessons at most, from 1 to 20; more is 20, and 0 or less the sidecar's default, which is 5.

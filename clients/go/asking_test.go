@@ -135,6 +135,27 @@ func TestASecondFinishChangesNothing(t *testing.T) {
 	}
 }
 
+// Seen to fail, with the turn lost and nothing recalled, when only a text that is alone is looked at.
+func TestBytesThatAreNoTextAreReplacedInListsToo(t *testing.T) {
+	peer := &reportsPeer{ids: map[string]int{}}
+	client := listen(t, acks(), peer)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	turn := client.BeginTurn(TurnOptions{Started: &pb.TurnStarted{Context: &pb.ContextWish{Tools: []string{"\xff"}}}})
+	event := ToolCalled("look", "{}")
+	event.SubjectIds = []string{"a", "b\xff"}
+	turn.Report(event)
+	tools := []string{"\xff"}
+	turn.Recall(ctx, RecallTools(tools...))
+	turn.FinishGoal(success, nil, Goal{ID: "g", Objective: "o", SubjectIDs: []string{"\xff"}})
+	if err := client.Flush(ctx); err != nil || turn.Err() != nil || len(peer.ids) != 2 {
+		t.Error(err, turn.Err(), peer.ids)
+	}
+	if tools[0] != "\xff" || event.SubjectIds[1] != "b\xff" {
+		t.Error("what the agent holds was changed")
+	}
+}
+
 // waited is a context that says when somebody begins to wait for it.
 type waited struct {
 	context.Context

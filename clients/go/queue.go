@@ -280,7 +280,12 @@ func fit(message protoreflect.Message) {
 			}
 		case field.Message() != nil && !field.IsMap():
 			fit(value.Message())
-		case field.Kind() == protoreflect.StringKind && !field.IsList():
+		case field.Kind() == protoreflect.StringKind && field.IsList():
+			for i := range value.List().Len() {
+				text := strings.ToValidUTF8(value.List().Get(i).String(), "\uFFFD")
+				value.List().Set(i, protoreflect.ValueOfString(text))
+			}
+		case field.Kind() == protoreflect.StringKind:
 			text := value.String()
 			if len(text) <= longestText && utf8.ValidString(text) {
 				return true
