@@ -216,6 +216,37 @@ func TestAConnectionThatIsLeftEndsWithTheLastOfItsCalls(t *testing.T) {
 	}
 }
 
+// imports takes everything.
+type imports struct {
+	pb.UnimplementedReflectiveMemoryServiceServer
+}
+
+func (imports) ImportReflections(stream pb.ReflectiveMemoryService_ImportReflectionsServer) error {
+	return stream.SendAndClose(&pb.ImportReflectionsResponse{})
+}
+
+// Seen to fail, with a timer that runs for five minutes, when the end of a stream is an error alone.
+func TestAStreamOfOneAnswerLetsGoOfItsDeadlineWithIt(t *testing.T) {
+	var carried context.Context
+	spy := func(
+		ctx context.Context, description *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer,
+		given ...grpc.CallOption,
+	) (grpc.ClientStream, error) {
+		carried = ctx
+		return open(ctx, description, conn, method, given...)
+	}
+	client := connected(t, serve(t, func(server *grpc.Server) {
+		pb.RegisterReflectiveMemoryServiceServer(server, imports{})
+	}), WithDialOptions(grpc.WithChainStreamInterceptor(spy)))
+	stream, err := client.Memory.ImportReflections(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.CloseAndRecv(); err != nil || carried.Err() == nil {
+		t.Fatal(err, carried.Err())
+	}
+}
+
 // until waits for it.
 func until(t *testing.T, is func() bool) {
 	t.Helper()
