@@ -3,6 +3,7 @@ package sidemirror
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
@@ -44,12 +45,14 @@ func (t *Turn) Summary(ctx context.Context) *pb.TurnSummary {
 }
 
 // Advice is what the sidecar says to what was reported: nudges, recoveries, reflections and critiques that nobody has
-// taken yet, as far as they have a text for a model. It returns at once when nothing is in progress, or the sidecar is away; else when the context ends, after a
-// second where it has no deadline. Nothing is an answer. The plan and the summary are left to Take.
+// taken yet, as far as they have a text for a model. It returns at once when nothing is in progress, or the sidecar is
+// away; else when the context ends, after a second where it has no deadline. Nothing is an answer. The plan and the
+// summary are left to Take.
 func (t *Turn) Advice(ctx context.Context) []*pb.TurnDirective {
 	ctx, cancel := bounded(ctx, adviceLimit)
 	defer cancel()
-	t.wait(ctx, func() bool { return t.hasAll() && !t.pending })
+	received := t.received()
+	t.wait(ctx, func() bool { return received() && !t.pending })
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var advice, rest []*pb.TurnDirective
@@ -74,7 +77,7 @@ func RecallFor(task string) RecallOption {
 
 // RecallTools names the tools of the task.
 func RecallTools(tools ...string) RecallOption {
-	return func(request *pb.BuildMemoryContextRequest) { request.Tools = tools }
+	return func(request *pb.BuildMemoryContextRequest) { request.Tools = slices.Clone(tools) }
 }
 
 // RecallMost asks for so many lessons at most, from 1 to 20; more is 20, and 0 or less the sidecar's default, which is 5.
@@ -116,7 +119,7 @@ func (t *Turn) Critique(ctx context.Context, response, userMessage string) *pb.C
 	ctx, cancel := bounded(ctx, critiqueLimit)
 	defer cancel()
 	began := time.Now()
-	t.wait(ctx, t.hasAll)
+	t.wait(ctx, t.received())
 	request := &pb.CritiqueRequest{TurnId: t.ID, Response: response, UserMessage: userMessage}
 	fit(request.ProtoReflect())
 	var verdict *pb.CritiqueResult

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -131,5 +132,77 @@ func TestASecondFinishChangesNothing(t *testing.T) {
 			t.Fatal(lines.text.String())
 		}
 		time.Sleep(time.Millisecond)
+	}
+}
+
+// Seen to fail, with the turn lost and nothing recalled, when only a text that is alone is looked at.
+func TestBytesThatAreNoTextAreReplacedInListsToo(t *testing.T) {
+	peer := &reportsPeer{ids: map[string]int{}}
+	client := listen(t, acks(), peer)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	turn := client.BeginTurn(TurnOptions{Started: &pb.TurnStarted{Context: &pb.ContextWish{Tools: []string{"\xff"}}}})
+	event := ToolCalled("look", "{}")
+	event.SubjectIds = []string{"a", "b\xff"}
+	turn.Report(event)
+	tools := []string{"\xff"}
+	turn.Recall(ctx, RecallTools(tools...))
+	turn.FinishGoal(success, nil, Goal{ID: "g", Objective: "o", SubjectIDs: []string{"\xff"}})
+	if err := client.Flush(ctx); err != nil || turn.Err() != nil || len(peer.ids) != 2 {
+		t.Error(err, turn.Err(), peer.ids)
+	}
+	if tools[0] != "\xff" || event.SubjectIds[1] != "b\xff" {
+		t.Error("what the agent holds was changed")
+	}
+}
+
+// waited is a context that says when somebody begins to wait for it.
+type waited struct {
+	context.Context
+	once  sync.Once
+	begun chan struct{}
+}
+
+func (w *waited) Done() <-chan struct{} {
+	w.once.Do(func() { close(w.begun) })
+	return w.Context.Done()
+}
+
+// As by tools that run at once: what one of them reports meanwhile is received late. Seen to fail, at the context's end, when
+// all that is reported is waited for.
+func TestWhatIsReportedLaterIsNotWaitedFor(t *testing.T) {
+	client := listen(t, func(stream pb.ThinkingService_RunTurnServer) error {
+		for received := 0; received < 3; {
+			request, err := stream.Recv()
+			if err != nil {
+				return nil // the turn has ended
+			}
+			received += len(request.Events)
+		}
+		ack := &pb.TurnDirective{Kind: &pb.TurnDirective_Ack{Ack: &pb.TurnAck{Received: 2, Durable: 1}}}
+		if err := stream.Send(&pb.RunTurnResponse{Directives: []*pb.TurnDirective{ack}}); err != nil {
+			return err
+		}
+		<-stream.Context().Done()
+		return nil
+	}, nil)
+	for name, ask := range map[string]func(*Turn, context.Context){
+		"advice":   func(turn *Turn, ctx context.Context) { turn.Advice(ctx) },
+		"critique": func(turn *Turn, ctx context.Context) { turn.Critique(ctx, "41", "") },
+	} {
+		turn := client.BeginTurn(TurnOptions{})
+		turn.Report(ToolCalled("look", "{}"))
+		limited, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		ctx := &waited{Context: limited, begun: make(chan struct{})}
+		answered := make(chan struct{})
+		go func() { ask(turn, ctx); close(answered) }()
+		<-ctx.begun
+		turn.Report(ToolCalled("look elsewhere", "{}"))
+		select {
+		case <-answered:
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s waits for what was reported later", name)
+		}
 	}
 }

@@ -137,13 +137,14 @@ func (c *carried) stream(
 		cancel()
 		return nil, err
 	}
-	return &filledStream{stream, c, cancel}, nil
+	return &filledStream{stream, c, description.ServerStreams, cancel}, nil
 }
 
-// filledStream fills in the requests of a stream, and lets go of its deadline at the end.
+// filledStream fills in the requests of a stream, and lets go of its deadline at the end: of one answer, or of several.
 type filledStream struct {
 	grpc.ClientStream
 	carried *carried
+	several bool
 	cancel  context.CancelFunc
 }
 
@@ -153,9 +154,10 @@ func (s *filledStream) SendMsg(request any) error {
 
 func (s *filledStream) RecvMsg(response any) error {
 	err := s.ClientStream.RecvMsg(response)
-	if err != nil {
+	if err != nil || !s.several {
 		s.cancel()
-	} else {
+	}
+	if err == nil {
 		s.carried.heard()
 	}
 	return err

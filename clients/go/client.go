@@ -11,11 +11,9 @@ import (
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/status"
 )
 
 // defaultFlush is how long Flush and Close wait for what is still on its way.
@@ -28,10 +26,12 @@ type Client struct {
 	Goals    pb.GoalReflectionServiceClient
 	Memory   pb.ReflectiveMemoryServiceClient
 	Sidecar  pb.SidecarServiceClient
-	// Conn is the connection of calls, for services that have no field here. Turns have others.
-	Conn *grpc.ClientConn
+	// Conn is the connection of calls, for services that have no field here. Turns have others. When the sidecar goes, the
+	// next call has a new one.
+	Conn grpc.ClientConnInterface
 
-	probes     *grpc.ClientConn
+	calls      *renewed
+	probes     *renewed
 	pool       *pool
 	link       *link
 	losses     losses
@@ -54,7 +54,6 @@ func Connect(given ...Option) (*Client, error) {
 	}
 	client := &Client{turns: map[*Turn]struct{}{}}
 	client.link = newLink(o, client)
-	carried := &carried{o, make(chan struct{}, callsAtOnce), client.link.heard}
 	dial := append([]grpc.DialOption{
 		grpc.WithTransportCredentials(credentials),
 		// A sidecar is next door: never through a proxy, and looked for again soon after it was away.
@@ -65,24 +64,29 @@ func Connect(given ...Option) (*Client, error) {
 		}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.WithDefaultServiceConfig(serviceConfig()),
-		grpc.WithChainUnaryInterceptor(carried.unary),
-		grpc.WithChainStreamInterceptor(carried.stream),
 	}, o.dial...)
-	connect := func() (*grpc.ClientConn, error) { return grpc.NewClient(target, dial...) }
-	conn, err := connect()
-	if err != nil {
+	connect := func(calls int) func() (*grpc.ClientConn, error) {
+		carried := &carried{o, make(chan struct{}, calls), client.link.heard}
+		dial := append([]grpc.DialOption{
+			grpc.WithChainUnaryInterceptor(carried.unary), grpc.WithChainStreamInterceptor(carried.stream),
+		}, dial...)
+		return func() (*grpc.ClientConn, error) { return grpc.NewClient(target, dial...) }
+	}
+	connectCalls := connect(callsAtOnce)
+	if client.calls, err = newRenewed(connectCalls); err != nil {
 		return nil, fmt.Errorf("sidemirror: %w", err)
 	}
-	if client.probes, err = connect(); err != nil {
-		return nil, errors.Join(fmt.Errorf("sidemirror: %w", err), conn.Close())
+	if client.probes, err = newRenewed(connect(probesAtOnce)); err != nil {
+		client.calls.close()
+		return nil, fmt.Errorf("sidemirror: %w", err)
 	}
-	client.pool = newPool(connect)
-	client.Thinking = pb.NewThinkingServiceClient(conn)
-	client.Critique = pb.NewCritiqueServiceClient(conn)
-	client.Goals = pb.NewGoalReflectionServiceClient(conn)
-	client.Memory = pb.NewReflectiveMemoryServiceClient(conn)
-	client.Sidecar = pb.NewSidecarServiceClient(conn)
-	client.Conn = conn
+	client.pool = newPool(connectCalls)
+	client.Thinking = pb.NewThinkingServiceClient(client.calls)
+	client.Critique = pb.NewCritiqueServiceClient(client.calls)
+	client.Goals = pb.NewGoalReflectionServiceClient(client.calls)
+	client.Memory = pb.NewReflectiveMemoryServiceClient(client.calls)
+	client.Sidecar = pb.NewSidecarServiceClient(client.calls)
+	client.Conn = client.calls
 	return client, nil
 }
 
@@ -117,7 +121,7 @@ func (c *Client) WaitUntilReady(ctx context.Context) error {
 func (c *Client) serves(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	watch, err := healthpb.NewHealthClient(c.Conn).Watch(ctx, &healthpb.HealthCheckRequest{}, grpc.WaitForReady(true))
+	watch, err := healthpb.NewHealthClient(c.calls).Watch(ctx, &healthpb.HealthCheckRequest{}, grpc.WaitForReady(true))
 	for err == nil {
 		var state *healthpb.HealthCheckResponse
 		if state, err = watch.Recv(); err == nil && state.Status == healthpb.HealthCheckResponse_SERVING {
@@ -189,8 +193,8 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	if first {
 		c.link.close()
 		c.pool.close()
-		_ = c.Conn.Close()
-		_ = c.probes.Close()
+		c.calls.close()
+		c.probes.close()
 		c.delivering.Wait()
 		c.link.awaitCallbacks()
 	}
@@ -209,23 +213,23 @@ func (c *Client) Shutdown(ctx context.Context) error {
 
 // probe also waits until calls have their connection back: else the first of them would fail for a sidecar that is there.
 func (c *Client) probe(ctx context.Context) error {
-	c.probes.ResetConnectBackoff()
 	_, err := pb.NewSidecarServiceClient(c.probes).GetServerInfo(
 		ctx, &pb.GetServerInfoRequest{}, grpc.WaitForReady(true),
 	)
-	switch status.Code(err) {
-	case codes.OK, codes.PermissionDenied, codes.Unimplemented:
-		// It has answered.
-	default:
+	if !isAnswer(err) {
+		if isSlow(err) {
+			c.probes.renew()
+		}
 		return err
 	}
-	c.Conn.ResetConnectBackoff()
+	calls := c.calls.current()
+	calls.ResetConnectBackoff()
 	for {
-		state := c.Conn.GetState()
+		state := calls.GetState()
 		if state != connectivity.TransientFailure && state != connectivity.Connecting {
 			return nil
 		}
-		if !c.Conn.WaitForStateChange(ctx, state) {
+		if !calls.WaitForStateChange(ctx, state) {
 			return ctx.Err()
 		}
 	}
@@ -236,7 +240,12 @@ func (c *Client) isThere(ctx context.Context) error {
 	return err
 }
 
-func (c *Client) giveUp() { c.pool.renew() }
+// giveUp leaves calls of the agent's own, which have deadlines.
+func (c *Client) giveUp() {
+	c.pool.renew()
+	c.calls.renew()
+	c.probes.renew()
+}
 
 // bounded is the context with this deadline where it has none.
 func bounded(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {

@@ -33,20 +33,29 @@ func listen(
 	t *testing.T, runTurn func(pb.ThinkingService_RunTurnServer) error, reports *reportsPeer, given ...Option,
 ) *Client {
 	t.Helper()
+	path := serve(t, func(server *grpc.Server) {
+		pb.RegisterThinkingServiceServer(server, &peer{runTurn: runTurn})
+		if reports != nil {
+			pb.RegisterGoalReflectionServiceServer(server, reports)
+			pb.RegisterReflectiveMemoryServiceServer(server, reports)
+		}
+	})
+	return connected(t, path, given...)
+}
+
+// serve is the socket of a server with what is registered.
+func serve(t *testing.T, register func(*grpc.Server)) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "s.sock")
 	listener, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := grpc.NewServer(grpc.MaxConcurrentStreams(100))
-	pb.RegisterThinkingServiceServer(server, &peer{runTurn: runTurn})
-	if reports != nil {
-		pb.RegisterGoalReflectionServiceServer(server, reports)
-		pb.RegisterReflectiveMemoryServiceServer(server, reports)
-	}
+	register(server)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
-	return connected(t, path, given...)
+	return path
 }
 
 func connected(t *testing.T, path string, given ...Option) *Client {

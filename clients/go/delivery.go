@@ -60,7 +60,7 @@ func (t *Turn) deliverEvents() bool {
 		pause := min(time.Duration(failures)*firstPause, longestPause)
 		switch {
 		case err == nil:
-			if t.isDurable() {
+			if t.settleEnd() {
 				return true
 			}
 			// Closed by the sidecar, because nothing was said for long: opened again when there is something.
@@ -168,8 +168,8 @@ func (t *Turn) hasEnded() bool {
 	return t.summary != nil && len(t.waiting) == 0
 }
 
-// isDurable: the turn is durable with its end. Nothing more comes then.
-func (t *Turn) isDurable() bool {
+// settleEnd returns whether the turn is durable with its end. Nothing more comes then, which it tells whoever waits.
+func (t *Turn) settleEnd() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.quiet = t.finishing && len(t.waiting) == 0
@@ -177,9 +177,18 @@ func (t *Turn) isDurable() bool {
 	return t.quiet
 }
 
-// hasAll: the sidecar has received everything that was reported. The mutex is held.
-func (t *Turn) hasAll() bool {
-	return len(t.waiting) == 0 || (t.stream != nil && t.stream.received >= t.stream.durable+len(t.waiting))
+// received is a condition for wait: the sidecar has received everything that was reported until now.
+func (t *Turn) received() func() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	reported := t.events
+	return func() bool {
+		received := t.events - len(t.waiting)
+		if t.stream != nil {
+			received += t.stream.received - t.stream.durable
+		}
+		return received >= reported
+	}
 }
 
 // sending counts how many events one stream has sent, and how many of these were received and are durable. Guarded by

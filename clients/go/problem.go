@@ -39,6 +39,17 @@ func isGone(err error) bool {
 	return status.Code(err) == codes.Unavailable && !isRefusedStream(err) && !isUnable(err)
 }
 
+// isAnswer: a probe was answered, by an error of the sidecar's own too. One that knows no such call is there as well.
+func isAnswer(err error) bool {
+	switch status.Code(err) {
+	case codes.OK, codes.PermissionDenied, codes.Unimplemented:
+		return true
+	case codes.Unavailable, codes.Unauthenticated:
+		return false
+	}
+	return ProblemOf(err).Reason != ""
+}
+
 // ProblemOf returns what came with the error of a call; empty fields where nothing did.
 func ProblemOf(err error) Problem {
 	problem := Problem{Fields: map[string]string{}}

@@ -28,7 +28,8 @@ const (
 	// longestName of a tool, in characters, is what the sidecar takes; it takes none without a name.
 	longestName = 256
 	unnamed     = "unnamed"
-	// mostEventBytes: an event that would not fit the sidecar's 4 MiB a message, texts cut.
+	// mostEventBytes: a larger one, or a larger report, would not fit the sidecar's 4 MiB a message. An event of more than
+	// 1 MiB, which with its texts cut only a turn's beginning can be, is refused by the sidecar, which says why.
 	mostEventBytes = 4<<20 - 64<<10
 	// mostDirectives that nobody takes are kept: the oldest go.
 	mostDirectives = 1_000
@@ -280,7 +281,12 @@ func fit(message protoreflect.Message) {
 			}
 		case field.Message() != nil && !field.IsMap():
 			fit(value.Message())
-		case field.Kind() == protoreflect.StringKind && !field.IsList():
+		case field.Kind() == protoreflect.StringKind && field.IsList():
+			for i := range value.List().Len() {
+				text := strings.ToValidUTF8(value.List().Get(i).String(), "\uFFFD")
+				value.List().Set(i, protoreflect.ValueOfString(text))
+			}
+		case field.Kind() == protoreflect.StringKind:
 			text := value.String()
 			if len(text) <= longestText && utf8.ValidString(text) {
 				return true
