@@ -95,7 +95,7 @@ async def test_while_the_store_is_away(
 ) -> None:
     """Seen to fail when GetServerInfo does not say that spending is unknown, and when it waits for a store that stands
     still: `usage` said that no model was asked and no cap is set, with exit code 0."""
-    monkeypatch.setattr(get_server_info, "_SPEND_S", 0.1)
+    monkeypatch.setattr(get_server_info, "_SOON_S", 0.1)
     switch = Switch()
     asked = READ if fault is Fault.AWAY else {"usage": READ["usage"]}
     async with running(tmp_path, switch=switch) as served:
