@@ -367,12 +367,10 @@ export class Link {
     if (now - this.waitedForMs > LEFT_MS) this.search.unref();
   }
 
-  private tell(name: string, use: () => void): void {
-    try {
-      use();
-    } catch (thrown) {
-      // Thrown on from here it would end the delivery, and by default the process.
+  private tell(name: string, use: () => unknown): void {
+    // What it throws, or rejects with where it is async, would end the delivery, and by default the process.
+    new Promise((resolve) => resolve(use())).catch((thrown: unknown) => {
       process.emitWarning(`${name} has thrown: ${thrown}`, "SidemirrorWarning");
-    }
+    });
   }
 }

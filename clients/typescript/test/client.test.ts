@@ -12,6 +12,7 @@ import { TaskOutcome } from "@sidemirror/api/v1/common";
 import { GoalReflectionService } from "@sidemirror/api/v1/goal_reflection";
 import { SidecarService } from "@sidemirror/api/v1/sidecar";
 import { ThinkingService, type TurnEvent } from "@sidemirror/api/v1/thinking";
+import { checked, Run } from "../src/adapter.js";
 import { connect } from "../src/index.js";
 import { TokenUnusable } from "../src/problem.js";
 import { MOST_BYTES_IN_ALL } from "../src/queue.js";
@@ -95,6 +96,45 @@ test("nothing is called after the client was closed", async () => {
   await assert.rejects(sidemirror.thinking.listSessions({}), (error) => ConnectError.from(error).code === Code.Canceled);
   assert.equal(times.length, made);
   stop();
+});
+
+/** The warnings that come until there are so many. */
+function warnings(count: number): Promise<string[]> {
+  const told: string[] = [];
+  return new Promise((resolve) => {
+    process.on("warning", function hear({ message }) {
+      if (told.push(message) < count) return;
+      process.off("warning", hear);
+      resolve(told);
+    });
+  });
+}
+
+/** Seen to fail, with a rejection that nobody handles, which ends the process by default. */
+test("a callback that rejects is told, as one that throws", { timeout: 20_000 }, async () => {
+  const fails = (): never => {
+    throw new Error("mine");
+  };
+  for (const onAway of [fails, async () => fails()]) {
+    const told = warnings(1);
+    const sidemirror = connect({ ...NOBODY, onAway });
+    sidemirror.beginTurn();
+    assert.deepEqual(await told, ["onAway has thrown: Error: mine"]);
+    await sidemirror.close(0);
+  }
+});
+
+/** Seen to fail: with rejections that nobody handles, and nothing said of the redactor. */
+test("no setting of an adapter is async, and one that gives a promise is told", { timeout: 20_000 }, async () => {
+  const client = connect(NOBODY);
+  const words = /"redact" is a function that is not async; it was given an async function/;
+  assert.throws(() => checked("f()", { client, redact: (async (text: string) => text) as never }), words);
+  const later = (): never => Promise.reject(new Error("mine")) as never;
+  const told = warnings(3);
+  Run.begin(checked("f()", { client, redact: later, outcome: later }), "a task", "", "", "").end("an answer");
+  const why = "of the settings has failed: it gives a promise, for which nothing waits";
+  assert.deepEqual(await told, ["redact", "redact", "outcome"].map((name) => `the function "${name}" ${why}`));
+  await client.close(0);
 });
 
 /** Runs it as a script that has `turn`, of a client that it does not close; what it prints, and its warnings. */
