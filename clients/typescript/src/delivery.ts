@@ -83,9 +83,9 @@ export class Delivery implements Underway {
     return this.home.link.heldFor(this.news.next());
   }
 
-  /** Everything reported so far was received, and nothing that the sidecar says to it is in progress. */
-  get isQuiet(): boolean {
-    return this.queue.hasAll && !this.isPending;
+  /** The first `count` events were received, and nothing that the sidecar says is in progress. */
+  isQuiet(count: number): boolean {
+    return this.queue.hasReceived(count) && !this.isPending;
   }
 
   /** Resolves when it is there, when time is up, and at once while the sidecar is away. */

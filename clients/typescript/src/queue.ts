@@ -44,12 +44,13 @@ export class Queue {
   /** How many of them the sidecar has received. */
   received = 0;
   dropped = 0;
+  /** How many events the turn has, with those that are durable. */
+  count = 0;
   /** The turn has its end, which may be among the events. */
   isFinished = false;
   private isLate = false;
   private isOver = false;
   private bytes = 0;
-  private count = 0;
   private outcome = TaskOutcome.UNSPECIFIED;
   private score: number | undefined;
   private readonly receipts = new Set<string>();
@@ -142,9 +143,9 @@ export class Queue {
     this.directives.splice(0, this.directives.length, ...left);
   }
 
-  /** The sidecar has received every event. */
-  get hasAll(): boolean {
-    return this.received >= this.events.length;
+  /** The sidecar has received the first `count` events. */
+  hasReceived(count: number): boolean {
+    return this.count - this.events.length + this.received >= count;
   }
 
   /** The first `count` events are durable. */

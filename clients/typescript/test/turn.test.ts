@@ -13,6 +13,7 @@ import { ThinkingConfigSchema, ThinkLevel, TurnEventSchema } from "@sidemirror/a
 import { wayTo } from "../src/address.js";
 import { connect, type RunOptions, type Sidemirror, type Turn } from "../src/index.js";
 import type { Link } from "../src/link.js";
+import type { Queue } from "../src/queue.js";
 import { asText } from "../src/text.js";
 import { standIn } from "./standin.js";
 
@@ -451,10 +452,27 @@ test("advice that is not waited for any more is not taken", async () => {
     break;
   }
   turn.report({ kind: { case: "toolCalled", value: { name: "look" } } });
-  const { delivery } = turn as unknown as { delivery: { isQuiet: boolean } };
-  for (const ends = performance.now() + 10_000; !delivery.isQuiet && performance.now() < ends; ) await pause(5);
+  const { queue } = turn as unknown as { queue: Queue };
+  for (const ends = performance.now() + 10_000; !queue.hasReceived(2) && performance.now() < ends; ) await pause(5);
   assert.deepEqual(await turn.advice({ signal: AbortSignal.abort() }), []);
   assert.equal((await turn.advice(10_000)).length, 1);
+  await sidemirror.close(0);
+  there.stop();
+});
+
+/** Seen to fail, with all four events there, when each wait goes on until nothing is left to receive. */
+test("advice and a verdict wait for what was reported before them, and not for what comes later", async () => {
+  const there = await standIn({
+    saysLater: { kind: { case: "nudge", value: { message: "look" } } },
+    more: (router) => router.service(CritiqueService, { critique: () => ({ critique: { status: ResultStatus.OK } }) }),
+  });
+  const sidemirror = connect({ address: there.address });
+  const turn = sidemirror.beginTurn();
+  turn.toolReturned("41");
+  const waits = [turn.advice(10_000), turn.critique("41")];
+  for (const text of ["42", "43"]) turn.toolReturned(text);
+  for (const wait of waits) assert.ok(await wait);
+  assert.ok(there.events.length < 4, `${there.events.length}`);
   await sidemirror.close(0);
   there.stop();
 });
