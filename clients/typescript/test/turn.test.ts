@@ -288,6 +288,21 @@ test("a call whose tool has no name is reported as unnamed, and a long name is c
   there.stop();
 });
 
+/** The sidecar refuses the whole turn for it. Seen to fail when the bound is that of a message, which is 4 MiB. */
+test("an event of more than a MiB is not kept", async () => {
+  const told: string[] = [];
+  const hear = ({ message }: Error): void => void told.push(message);
+  process.on("warning", hear);
+  const sidemirror = connect({ address: "unix:/nobody.sock", onAway: () => {} });
+  const said = { content: "x".repeat(250_000) };
+  assert.equal(sidemirror.beginTurn({ messages: Array(4).fill(said) }).dropped, 0);
+  assert.equal(sidemirror.beginTurn({ messages: Array(5).fill(said) }).dropped, 1);
+  await pause(0); // warnings come with the next tick
+  process.off("warning", hear);
+  assert.match(told.join(), /^turn .*: a turnStarted of 1250\d{3} bytes is not reported, the sidecar takes 1 MiB$/);
+  await sidemirror.close(0);
+});
+
 /** Seen to keep what it had refused: the outcome was reported all the same, or ended the process by an unhandled rejection. */
 test("a finish that is refused leaves nothing behind, and a score that is a text is none", async () => {
   const outcomes: [TaskOutcome, number | undefined][] = [];
@@ -334,7 +349,6 @@ test("a very long wait is one", async () => {
   there.stop();
 });
 
-/** Seen to fail, with nothing said, when a call that is refused ends like one without an answer. */
 /** Seen to fail when it counts as an event that was not delivered. */
 test("a second finish changes nothing", async () => {
   const sidemirror = connect({ address: "unix:/nobody/is/here" });
@@ -347,6 +361,7 @@ test("a second finish changes nothing", async () => {
   await sidemirror.close(0);
 });
 
+/** Seen to fail, with nothing said, when a call that is refused ends like one without an answer. */
 test("of each kind of call that is refused the log tells once", async () => {
   const refusing = { code: Code.InvalidArgument };
   const refuse = (): never => {
