@@ -271,9 +271,9 @@ export class Watch {
   }
 }
 
-/** The results in a message. */
+/** The results in a message, beside which there may be approvals of what the provider runs. */
 function resultsOf({ role, content }: Message): Part[] {
-  return role === "tool" && typeof content !== "string" ? content : [];
+  return role === "tool" && typeof content !== "string" ? content.filter(({ type }) => type === "tool-result") : [];
 }
 
 function user(text: string): Message {
