@@ -150,7 +150,7 @@ export class Run {
     const hasFailed = isAborted || error !== undefined;
     let came = TaskOutcome.UNSPECIFIED;
     if (hasFailed) came = isAborted || TIMES_OUT.includes((error as Error)?.name) ? TaskOutcome.TIMEOUT : TaskOutcome.ERROR;
-    else if (outcome && answer !== undefined) came = tried("outcome", outcome, answer, judged) ?? TaskOutcome.UNSPECIFIED;
+    else if (outcome && answer !== undefined) came = tried("outcome", outcome, answer, judged) ?? came;
     const failure = hasFailed ? { error: this.told(messageOf(error ?? "aborted")) } : {};
     turn.finish(came, { goal: goalId ? { goalId, objective: task, ...failure } : undefined });
   }
@@ -235,7 +235,8 @@ function tried<T>(
     Promise.resolve(said).catch(() => {});
     throw new TypeError("it gives a promise, for which nothing waits");
   } catch (error) {
-    process.emitWarning(`the function "${setting}" of the settings has failed: ${messageOf(error)}`, "SidemirrorWarning");
+    const failed = `the function "${setting}" of the settings has failed: ${messageOf(error)}`;
+    process.emitWarning(failed, "SidemirrorWarning");
     return undefined;
   }
 }

@@ -17,7 +17,7 @@ const MOST_BYTES = 16 * 1024 * 1024;
 /** The same of all turns of a client, and how many turns may be open: one that begins beyond that is not reported. */
 export const MOST_BYTES_IN_ALL = 64 * 1024 * 1024;
 export const MOST_TURNS = 10_000;
-/** Because of an event of more than 1 MiB, texts cut, the sidecar refuses the whole turn. The rest is for what is filled in. */
+/** The sidecar refuses the whole turn for an event of more than 1 MiB, texts cut. The rest is for what is filled in. */
 const MOST_EVENT_BYTES = 1024 * 1024 - 1024;
 /** Directives that nobody takes: the oldest go. */
 const MOST_DIRECTIVES = 1_000;

@@ -277,9 +277,9 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
   }
 
   /**
-   * What the sidecar says to what was reported by now: nudges, recoveries, reflections and critiques that nobody has taken
-   * yet, as far as they have a text for a model. It waits until nothing is in progress, or time is up; an empty list is an
-   * answer. Once the signal is aborted nothing is taken.
+   * What the sidecar says to what was reported by now: nudges, recoveries, reflections and critiques that nobody has
+   * taken yet, as far as they have a text for a model. It waits until nothing is in progress, or time is up; an empty
+   * list is an answer. Once the signal is aborted nothing is taken.
    */
   async advice(options: WaitOptions | number = {}): Promise<TurnDirective[]> {
     const given = within(options, ADVICE_MS);

@@ -200,10 +200,11 @@ const GOAL = JSON.stringify({ goalId: "g", objective: "count" });
 test("a script ends whose sidecar is there and takes nothing", async () => {
   const there = (router: ConnectRouter): unknown => router.service(SidecarService, { getServerInfo: () => ({}) });
   const away = (): never => later(Code.Unavailable, "STORE_UNAVAILABLE");
+  const unable = (router: ConnectRouter): unknown => router.service(GoalReflectionService, { reportGoal: away });
   const manners: Record<string, [Manner, string]> = {
     "a full disk": [{ says: () => later(Code.ResourceExhausted, "STORE_FULL") }, "2 events, 0 outcomes and 1"],
     "no store": [{ says: away, more: there }, "2 events, 0 outcomes and 1"],
-    "no store for reports": [{ more: (router) => router.service(GoalReflectionService, { reportGoal: away }) }, "0 events, 0 outcomes and 1"],
+    "no store for reports": [{ more: unable }, "0 events, 0 outcomes and 1"],
     "no word": [{ isMute: true }, "2 events, 0 outcomes and 1"],
   };
   const ends = Object.entries(manners).map(async ([name, [manner, lost]]) => {

@@ -237,14 +237,15 @@ export class Watch {
   }
 
   /**
-   * The ends of calls that have not run here: of unknown tools, with arguments that do not fit, refused ones. What the user's
-   * own loop runs was asked for in the last answer of an earlier call of the SDK's.
+   * The ends of calls that have not run here: of unknown tools, with arguments that do not fit, refused ones. What the
+   * user's own loop runs was asked for in the last answer of an earlier call of the SDK's.
    */
   private results(run: Run, prompt: Message[]): void {
     const last = prompt.slice(prompt.findLastIndex(({ role }) => role === "assistant"));
     const brought = new Set(last.flatMap(resultsOf).map(({ toolCallId }) => toolCallId));
     for (const { type, toolCallId, toolName, input } of last.flatMap(partsOf)) {
-      if (type === "tool-call" && brought.has(toolCallId) && !this.known.has(toolCallId)) run.toolCalled(toolCallId, toolName, input);
+      const isNew = type === "tool-call" && brought.has(toolCallId) && !this.known.has(toolCallId);
+      if (isNew) run.toolCalled(toolCallId, toolName, input);
     }
     for (const { toolCallId, output } of prompt.flatMap(resultsOf)) {
       run.toolReturned(toolCallId, output.value ?? output.reason ?? "", String(output.type).startsWith("error"));
