@@ -150,7 +150,7 @@ export class Run {
     const hasFailed = isAborted || error !== undefined;
     let came = TaskOutcome.UNSPECIFIED;
     if (hasFailed) came = isAborted || TIMES_OUT.includes((error as Error)?.name) ? TaskOutcome.TIMEOUT : TaskOutcome.ERROR;
-    else if (outcome && answer !== undefined) came = tried((text) => judged(outcome(text)), answer, TaskOutcome.UNSPECIFIED);
+    else if (outcome && answer !== undefined) came = tried("outcome", outcome, answer, judged) ?? came;
     const failure = hasFailed ? { error: this.told(messageOf(error ?? "aborted")) } : {};
     turn.finish(came, { goal: goalId ? { goalId, objective: task, ...failure } : undefined });
   }
@@ -199,8 +199,13 @@ export class Added<M> {
 /** What of a text is reported. */
 function told({ redact }: Checked, text: string): string {
   if (!redact || text === "") return text;
-  const left: unknown = tried(redact, text, undefined);
-  return typeof left === "string" ? left : "[not reported: the redactor failed]";
+  return tried("redact", redact, text, left) ?? "[not reported: the redactor failed]";
+}
+
+/** What the user's redactor leaves. Throws for what is no text. */
+function left(said: unknown): string {
+  if (typeof said !== "string") throw new TypeError(`it gives no text, but ${typeof said}`);
+  return said;
 }
 
 /** What the SDK tells the model of an error. */
@@ -209,19 +214,30 @@ function messageOf(error: unknown): string {
 }
 
 /** What the user's judge says. Throws for what is no outcome. */
-function judged(said: TaskOutcome | boolean): TaskOutcome {
+function judged(said: unknown): TaskOutcome {
   if (typeof said === "boolean") return said ? TaskOutcome.SUCCESS : TaskOutcome.FAILURE;
   // The enum has its names as keys too.
   if (typeof said !== "number" || TaskOutcome[said] === undefined) throw new TypeError(`${String(said)} is no TaskOutcome`);
   return said;
 }
 
-function tried<T, O>(ask: (text: string) => T, text: string, otherwise: O): T | O {
+/** What a function of the settings says, as `read` takes it; undefined where one of them throws, as a warning says. */
+function tried<T>(
+  setting: string,
+  ask: (text: string) => unknown,
+  text: string,
+  read: (said: unknown) => T,
+): T | undefined {
   try {
-    return ask(text);
+    const said = ask(text);
+    if (typeof (said as PromiseLike<unknown> | undefined)?.then !== "function") return read(said);
+    // Nobody waits for it: that it rejects must not end the process.
+    Promise.resolve(said).catch(() => {});
+    throw new TypeError("it gives a promise, for which nothing waits");
   } catch (error) {
-    process.emitWarning(`a function in the settings has failed: ${messageOf(error)}`, "SidemirrorWarning");
-    return otherwise;
+    const failed = `the function "${setting}" of the settings has failed: ${messageOf(error)}`;
+    process.emitWarning(failed, "SidemirrorWarning");
+    return undefined;
   }
 }
 

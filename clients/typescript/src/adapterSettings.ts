@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { create, toBinary, type MessageInitShape } from "@bufbuild/protobuf";
 import type { TaskOutcome } from "@sidemirror/api/v1/common";
 import { ThinkLevel, TurnBudgetSchema } from "@sidemirror/api/v1/thinking";
@@ -59,7 +60,10 @@ const MOST_MS = 2 ** 31 - 1;
 const isSwitch = check((value) => typeof value === "boolean", "true or false");
 const isTime = check((value) => typeof value === "number" && value >= 0 && value <= MOST_MS, `milliseconds, 0 to ${MOST_MS}`);
 const isText = check((value) => typeof value === "string" && value !== "", "a text that is not empty");
-const isFunction = check((value) => typeof value === "function", "a function");
+const isFunction = check(
+  (value) => typeof value === "function" && !types.isAsyncFunction(value),
+  "a function that is not async",
+);
 
 const CHECKS: Required<{ [name in keyof Settings]: Check }> = {
   level: check((value) => levelOf(value) !== undefined, NO_LEVEL),
@@ -124,5 +128,6 @@ function meant(name: string): string {
 }
 
 function shown(value: unknown): string {
+  if (typeof value === "function") return types.isAsyncFunction(value) ? "an async function" : "a function";
   return typeof value === "string" ? JSON.stringify(value) : typeof value === "object" && value ? "an object" : String(value);
 }

@@ -4,7 +4,7 @@ import { Code, type Client, type ConnectError } from "@connectrpc/connect";
 import type { RunTurnRequestSchema, ThinkingService, TurnAck, TurnDirective, TurnEvent } from "@sidemirror/api/v1/thinking";
 import type { TurnPlan, TurnSummary } from "@sidemirror/api/v1/thinking";
 import type { Connection } from "./connection.js";
-import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, LONGEST_TIMER_MS, type Link } from "./link.js";
+import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, LONGEST_TIMER_MS, type Link, type Underway } from "./link.js";
 import type { Pool } from "./pool.js";
 import { corrected, isFinal, isRefusedStream, isUnable, problemOf } from "./problem.js";
 import type { Queue, Report } from "./queue.js";
@@ -51,11 +51,12 @@ class Sending {
  * another one takes the turn up and sends again what is not known to be durable; the sidecar drops what it has. Outcomes
  * and goals follow once the turn is durable, each under a request_id that stays the same.
  */
-export class Delivery {
+export class Delivery implements Underway {
   error: ConnectError | undefined;
   plan: TurnPlan | undefined;
   summary: TurnSummary | undefined;
   over = false;
+  isInProgress = false;
   /** Something has come, was received or is over. */
   readonly news = new Signal();
   private readonly toSend = new Signal();
@@ -82,9 +83,9 @@ export class Delivery {
     return this.home.link.heldFor(this.news.next());
   }
 
-  /** Everything reported so far was received, and nothing that the sidecar says to it is in progress. */
-  get isQuiet(): boolean {
-    return this.queue.hasAll && !this.isPending;
+  /** The first `count` events were received, and nothing that the sidecar says is in progress. */
+  isQuiet(count: number): boolean {
+    return this.queue.hasReceived(count) && !this.isPending;
   }
 
   /** Resolves when it is there, when time is up, and at once while the sidecar is away. */
@@ -196,6 +197,7 @@ export class Delivery {
       }
     } finally {
       unlisten.forEach((each) => each());
+      this.isInProgress = false;
       sending.ended = true;
       this.toSend.fire();
     }
@@ -251,9 +253,11 @@ export class Delivery {
     const durable = Math.max(sending.durable, Math.min(Number(ack.durable), sending.sent));
     const received = Math.min(Number(ack.received), sending.sent);
     this.queue.forget(durable - sending.durable);
+    if (durable > sending.durable) this.home.link.renewWait();
     sending.durable = durable;
     this.queue.received = Math.max(0, received - durable);
     this.isPending = ack.pendingIds.length > 0;
+    this.isInProgress = this.isPending && this.queue.events.length === 0;
     if (ack.withdrawnIds.length > 0) this.queue.withdraw(ack.withdrawnIds);
     if (received >= sending.sent) this.home.link.settled(this);
     this.news.fire();
@@ -270,6 +274,7 @@ export class Delivery {
       try {
         await link.call((signal) => this.home.send(report, signal, REPORT_MS));
         link.answered(outages);
+        link.renewWait();
         this.queue.forgetReport(true);
         return this.news.fire();
       } catch (thrown) {
@@ -318,9 +323,9 @@ export class Delivery {
     return 0;
   }
 
-  /** Ends early when the turn is given up: a timer would keep the process alive. */
+  /** Ends early when the turn is given up. It keeps no process alive: the link does, as long as that is worth it. */
   private rest(ms: number): Promise<void> {
-    return pause(ms, undefined, { signal: this.stop.signal }).catch(() => {});
+    return pause(ms, undefined, { signal: this.stop.signal, ref: false }).catch(() => {});
   }
 }
 

@@ -23,7 +23,7 @@ const BUSY_PAUSE_MS = 60_000;
 const NOT_LET_IN =
   "the sidecar refuses the token, or there is none: name a file with one that it knows in SIDEMIRROR_TOKEN_FILE";
 
-/** After so long without anybody who waits the search keeps no process alive: what closing waits by default. */
+/** So long nothing is taken, and nobody waits, until nothing keeps the process alive: what closing waits by default. */
 const LEFT_MS = 2_000;
 /** The longest that a timer of Node.js can be. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -43,6 +43,12 @@ export interface Told {
   readonly address: string;
   away(why: Error): void;
   refused(why: Error): void;
+}
+
+/** A turn's way to the sidecar. */
+export interface Underway {
+  /** The sidecar has all of it, and ends it once what is in progress is said. */
+  readonly isInProgress: boolean;
 }
 
 /**
@@ -75,7 +81,7 @@ export class Link {
   /** How many wait for what a turn brings, without a time limit. */
   private waiters = 0;
   /** Turns that are finished and not delivered. */
-  private readonly deliveries = new Set<object>();
+  private readonly deliveries = new Set<Underway>();
   private keeper: NodeJS.Timeout | undefined;
 
   constructor(
@@ -215,7 +221,7 @@ export class Link {
   /** Waits for something, and the process stays alive meanwhile. */
   async heldFor<T>(wait: Promise<T>): Promise<T> {
     this.waiters++;
-    this.isWaitedFor();
+    this.renewWait();
     try {
       return await wait;
     } finally {
@@ -224,32 +230,39 @@ export class Link {
     }
   }
 
-  /** A turn is finished: the process stays alive until it is `delivered`, for two seconds while the sidecar is away. */
-  delivers(what: object): void {
+  /** A turn is finished: the process stays alive until it is `delivered`, for two seconds in which nothing is taken. */
+  delivers(what: Underway): void {
     if (this.deliveries.has(what)) return;
     this.deliveries.add(what);
-    this.isWaitedFor();
+    this.renewWait();
   }
 
   /** The turn is delivered, or given up. */
-  delivered(what: object): void {
+  delivered(what: Underway): void {
     this.deliveries.delete(what);
     this.holdProcess();
   }
 
-  private isWaitedFor(): void {
+  /** Somebody begins to wait, or something was taken: the process may wait for as long again. */
+  renewWait(): void {
     this.waitedForMs = performance.now();
     this.search?.ref();
     this.holdProcess();
   }
 
   private holdProcess(): void {
-    if (!this.gone && !this.closed && this.waiters + this.deliveries.size > 0) {
-      this.keeper ??= setInterval(() => {}, LONGEST_TIMER_MS);
+    if (!this.gone && !this.closed && this.isWorthWaiting()) {
+      this.keeper ??= setInterval(() => this.holdProcess(), LOOK_MS);
     } else {
       clearInterval(this.keeper);
       this.keeper = undefined;
     }
+  }
+
+  private isWorthWaiting(): boolean {
+    if (this.waiters > 0) return true;
+    if (performance.now() - this.waitedForMs < LEFT_MS) return this.deliveries.size > 0;
+    return [...this.deliveries].some(({ isInProgress }) => isInProgress);
   }
 
   // --- silence ---
@@ -277,7 +290,7 @@ export class Link {
       const [oldest] = this.waiting.values();
       if (oldest !== undefined && !this.gone && now - Math.max(oldest, this.heardMs) >= SILENT_MS) void this.ask();
       this.look = this.closed || (this.waiting.size === 0 && !this.asking) ? undefined : this.nextLook();
-    }, LOOK_MS);
+    }, LOOK_MS).unref();
   }
 
   /** Asks whether the sidecar is there. */
@@ -308,7 +321,6 @@ export class Link {
     if (outages !== this.outages || this.closed || this.gone) return false;
     this.outages++;
     this.gone = true;
-    this.waitedForMs = performance.now();
     this.holdProcess();
     this.ways.renew();
     this.changes.fire();
@@ -355,12 +367,10 @@ export class Link {
     if (now - this.waitedForMs > LEFT_MS) this.search.unref();
   }
 
-  private tell(name: string, use: () => void): void {
-    try {
-      use();
-    } catch (thrown) {
-      // Thrown on from here it would end the delivery, and by default the process.
+  private tell(name: string, use: () => unknown): void {
+    // What it throws, or rejects with where it is async, would end the delivery, and by default the process.
+    new Promise((resolve) => resolve(use())).catch((thrown: unknown) => {
       process.emitWarning(`${name} has thrown: ${thrown}`, "SidemirrorWarning");
-    }
+    });
   }
 }

@@ -17,8 +17,8 @@ const MOST_BYTES = 16 * 1024 * 1024;
 /** The same of all turns of a client, and how many turns may be open: one that begins beyond that is not reported. */
 export const MOST_BYTES_IN_ALL = 64 * 1024 * 1024;
 export const MOST_TURNS = 10_000;
-/** An event that would not fit the sidecar's 4 MiB a message, texts cut. */
-const MOST_EVENT_BYTES = 4 * 1024 * 1024 - 64 * 1024;
+/** The sidecar refuses the whole turn for an event of more than 1 MiB, texts cut. The rest is for what is filled in. */
+const MOST_EVENT_BYTES = 1024 * 1024 - 1024;
 /** Directives that nobody takes: the oldest go. */
 const MOST_DIRECTIVES = 1_000;
 
@@ -44,12 +44,13 @@ export class Queue {
   /** How many of them the sidecar has received. */
   received = 0;
   dropped = 0;
+  /** How many events the turn has, with those that are durable. */
+  count = 0;
   /** The turn has its end, which may be among the events. */
   isFinished = false;
   private isLate = false;
   private isOver = false;
   private bytes = 0;
-  private count = 0;
   private outcome = TaskOutcome.UNSPECIFIED;
   private score: number | undefined;
   private readonly receipts = new Set<string>();
@@ -73,7 +74,8 @@ export class Queue {
     // What was filled in: two ids, a time and a name.
     const bytes = size + event.eventId.length + event.agent.length + 32;
     const ends = event.kind.case === "turnFinished";
-    const isFull = this.count >= MOST_EVENTS || bytes > MOST_EVENT_BYTES || !this.hasRoom(bytes);
+    const isLarge = bytes > MOST_EVENT_BYTES;
+    const isFull = this.count >= MOST_EVENTS || isLarge || !this.hasRoom(bytes);
     if (this.isFinished && ends) {
       process.emitWarning(`turn ${this.turnId} is finished: another finish changes nothing`, "SidemirrorWarning");
     } else if (this.isFinished || this.isOver || (isFull && !ends)) {
@@ -81,6 +83,9 @@ export class Queue {
         this.isLate = true;
         const late = `turn ${this.turnId} is finished: what is reported after that is not delivered`;
         process.emitWarning(late, "SidemirrorWarning");
+      } else if (isLarge) {
+        const large = `a ${event.kind.case} of ${bytes} bytes is not reported, the sidecar takes 1 MiB`;
+        process.emitWarning(`turn ${this.turnId}: ${large}`, "SidemirrorWarning");
       }
       this.dropEvents(1);
     } else {
@@ -142,9 +147,9 @@ export class Queue {
     this.directives.splice(0, this.directives.length, ...left);
   }
 
-  /** The sidecar has received every event. */
-  get hasAll(): boolean {
-    return this.received >= this.events.length;
+  /** The sidecar has received the first `count` events. */
+  hasReceived(count: number): boolean {
+    return this.count - this.events.length + this.received >= count;
   }
 
   /** The first `count` events are durable. */

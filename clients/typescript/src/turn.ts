@@ -277,13 +277,14 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
   }
 
   /**
-   * What the sidecar says to what was reported: nudges, recoveries, reflections and critiques that nobody has
-   * taken yet. It waits until nothing is in progress, or time is up; an empty list is an answer. Once the signal is aborted
-   * nothing is taken.
+   * What the sidecar says to what was reported by now: nudges, recoveries, reflections and critiques that nobody has
+   * taken yet, as far as they have a text for a model. It waits until nothing is in progress, or time is up; an empty
+   * list is an answer. Once the signal is aborted nothing is taken.
    */
   async advice(options: WaitOptions | number = {}): Promise<TurnDirective[]> {
     const given = within(options, ADVICE_MS);
-    await this.delivery.wait(() => this.delivery.isQuiet, given);
+    const { count } = this.queue;
+    await this.delivery.wait(() => this.delivery.isQuiet(count), given);
     return given.signal?.aborted ? [] : this.queue.take(true);
   }
 
@@ -311,7 +312,8 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
     const patience = within(options, CRITIQUE_MS);
     const [request] = fitted(CritiqueRequestSchema, { turnId: this.id, response: text, userMessage });
     const began = performance.now();
-    await this.delivery.wait(() => this.queue.hasAll, patience);
+    const { count } = this.queue;
+    await this.delivery.wait(() => this.queue.hasReceived(count), patience);
     const answer = await this.ask("a critique", began, patience, (given) => this.home.critique.critique(request, given));
     return answer?.critique?.status === ResultStatus.OK ? answer.critique : undefined;
   }

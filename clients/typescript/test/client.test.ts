@@ -5,14 +5,18 @@ import { createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { ErrorInfoSchema, RetryInfoSchema } from "@sidemirror/api/google/rpc/error_details";
 import { TaskOutcome } from "@sidemirror/api/v1/common";
+import { GoalReflectionService } from "@sidemirror/api/v1/goal_reflection";
+import { SidecarService } from "@sidemirror/api/v1/sidecar";
 import { ThinkingService, type TurnEvent } from "@sidemirror/api/v1/thinking";
+import { checked, Run } from "../src/adapter.js";
 import { connect } from "../src/index.js";
 import { TokenUnusable } from "../src/problem.js";
 import { MOST_BYTES_IN_ALL } from "../src/queue.js";
-import { standIn } from "./standin.js";
+import { standIn, type Manner } from "./standin.js";
 
 const NOBODY = { address: "unix:/nobody.sock", onAway: () => {} };
 
@@ -94,6 +98,45 @@ test("nothing is called after the client was closed", async () => {
   stop();
 });
 
+/** The warnings that come until there are so many. */
+function warnings(count: number): Promise<string[]> {
+  const told: string[] = [];
+  return new Promise((resolve) => {
+    process.on("warning", function hear({ message }) {
+      if (told.push(message) < count) return;
+      process.off("warning", hear);
+      resolve(told);
+    });
+  });
+}
+
+/** Seen to fail, with a rejection that nobody handles, which ends the process by default. */
+test("a callback that rejects is told, as one that throws", { timeout: 20_000 }, async () => {
+  const fails = (): never => {
+    throw new Error("mine");
+  };
+  for (const onAway of [fails, async () => fails()]) {
+    const told = warnings(1);
+    const sidemirror = connect({ ...NOBODY, onAway });
+    sidemirror.beginTurn();
+    assert.deepEqual(await told, ["onAway has thrown: Error: mine"]);
+    await sidemirror.close(0);
+  }
+});
+
+/** Seen to fail: with rejections that nobody handles, and nothing said of the redactor. */
+test("no setting of an adapter is async, and one that gives a promise is told", { timeout: 20_000 }, async () => {
+  const client = connect(NOBODY);
+  const words = /"redact" is a function that is not async; it was given an async function/;
+  assert.throws(() => checked("f()", { client, redact: (async (text: string) => text) as never }), words);
+  const later = (): never => Promise.reject(new Error("mine")) as never;
+  const told = warnings(3);
+  Run.begin(checked("f()", { client, redact: later, outcome: later }), "a task", "", "", "").end("an answer");
+  const why = "of the settings has failed: it gives a promise, for which nothing waits";
+  assert.deepEqual(await told, ["redact", "redact", "outcome"].map((name) => `the function "${name}" ${why}`));
+  await client.close(0);
+});
+
 /** Runs it as a script that has `turn`, of a client that it does not close; what it prints, and its warnings. */
 async function script(address: string, rest: string): Promise<{ stdout: string; stderr: string }> {
   const text = `
@@ -142,6 +185,52 @@ test("a script that does not close its client ends, and says what was not delive
   assert.match(stderr, /not delivered: 2 events/);
 });
 
+/** What the sidecar says where it takes nothing for now, with when to come again. */
+function later(code: Code, reason: string): never {
+  const details = [
+    { desc: ErrorInfoSchema, value: { reason } },
+    { desc: RetryInfoSchema, value: { retryDelay: { seconds: 1n } } },
+  ];
+  throw new ConnectError("not now", code, undefined, details);
+}
+
+const GOAL = JSON.stringify({ goalId: "g", objective: "count" });
+
+/** Seen to fail, killed after the minute, each of them. */
+test("a script ends whose sidecar is there and takes nothing", async () => {
+  const there = (router: ConnectRouter): unknown => router.service(SidecarService, { getServerInfo: () => ({}) });
+  const away = (): never => later(Code.Unavailable, "STORE_UNAVAILABLE");
+  const unable = (router: ConnectRouter): unknown => router.service(GoalReflectionService, { reportGoal: away });
+  const manners: Record<string, [Manner, string]> = {
+    "a full disk": [{ says: () => later(Code.ResourceExhausted, "STORE_FULL") }, "2 events, 0 outcomes and 1"],
+    "no store": [{ says: away, more: there }, "2 events, 0 outcomes and 1"],
+    "no store for reports": [{ more: unable }, "0 events, 0 outcomes and 1"],
+    "no word": [{ isMute: true }, "2 events, 0 outcomes and 1"],
+  };
+  const ends = Object.entries(manners).map(async ([name, [manner, lost]]) => {
+    const server = await standIn(manner);
+    const began = performance.now();
+    const { stderr } = await script(server.address, `turn.finish(${TaskOutcome.SUCCESS}, { goal: ${GOAL} });`);
+    assert.ok(performance.now() - began < 10_000, name);
+    assert.match(stderr, new RegExp(`not delivered: ${lost} goals, of 1 turns`), name);
+    server.stop();
+  });
+  await Promise.all(ends);
+});
+
+/** Its reports follow then. Seen to fail, without the goal, when two seconds without an ack are all that is waited. */
+test("a script goes on while the sidecar thinks about a turn that it has", async () => {
+  const goals: string[] = [];
+  const server = await standIn({
+    says: () => [{ kind: { case: "ack", value: { received: 2n, durable: 2n, pendingIds: ["d"] } } }],
+    endsAfterMs: 3_500,
+    more: (router) => router.service(GoalReflectionService, { reportGoal: ({ goalId }) => (goals.push(goalId), {}) }),
+  });
+  const { stderr } = await script(server.address, `turn.finish(${TaskOutcome.SUCCESS}, { goal: ${GOAL} });`);
+  assert.deepEqual([goals, stderr], [["g"], ""]);
+  server.stop();
+});
+
 /** Seen to fail when closing does not wait for its own warning: the process ends before it. */
 test("a script that ends with an error after it has closed its client says what was not delivered", async () => {
   const rest = `try { throw new Error("the agent's own"); } finally { turn.finish(); await sidemirror.close(1); }`;
@@ -153,8 +242,7 @@ test("a script that ends with an error after it has closed its client says what 
 
 /** Seen to fail, with nothing said, when nobody listens for the end. */
 test("a script that is ended by process.exit() or an error says what it has lost", async () => {
-  const goal = JSON.stringify({ goalId: "g", objective: "count" });
-  const finished = `turn.toolCalled("look"); turn.finish(${TaskOutcome.SUCCESS}, { goal: ${goal} });`;
+  const finished = `turn.toolCalled("look"); turn.finish(${TaskOutcome.SUCCESS}, { goal: ${GOAL} });`;
   const lost = /^SidemirrorWarning: .*not delivered: 3 events, 0 outcomes and 1 goals, of 1 turns$/m;
   for (const end of ["process.exit(3)", 'throw new Error("mine")', 'await Promise.reject(new Error("mine"))']) {
     await assert.rejects(script("unix:/nobody.sock", `${finished} ${end};`), ({ stderr }: { stderr: string }) => {

@@ -16,6 +16,8 @@ export interface Manner {
   says?: (event: TurnEvent) => Directive[];
   /** What it says a second after it was told of the turn. */
   saysLater?: Directive;
+  /** How much later a turn's end is told than that it is received. */
+  endsAfterMs?: number;
   /** Turns are heard, and nothing is said to them. */
   isMute?: boolean;
   /** Called when it is asked whether it is there. */
@@ -30,7 +32,8 @@ export interface StandIn {
   stop(): void;
 }
 
-export async function standIn({ says = () => [], saysLater, isMute = false, asked = () => {}, more }: Manner = {}): Promise<StandIn> {
+export async function standIn(manner: Manner = {}): Promise<StandIn> {
+  const { says = () => [], saysLater, endsAfterMs = 0, isMute = false, asked = () => {}, more } = manner;
   const events: TurnEvent[] = [];
   const handler = connectNodeAdapter({
     routes: (router) => {
@@ -56,6 +59,7 @@ export async function standIn({ says = () => [], saysLater, isMute = false, aske
               }
               if (said.some(({ kind }) => kind?.case === "turnSummary")) return;
               if (event.kind.case !== "turnFinished") continue;
+              await pause(endsAfterMs);
               yield { directives: [{ directiveId: "end", kind: { case: "turnSummary", value: {} } }] };
               return;
             }

@@ -13,6 +13,7 @@ import { ThinkingConfigSchema, ThinkLevel, TurnEventSchema } from "@sidemirror/a
 import { wayTo } from "../src/address.js";
 import { connect, type RunOptions, type Sidemirror, type Turn } from "../src/index.js";
 import type { Link } from "../src/link.js";
+import type { Queue } from "../src/queue.js";
 import { asText } from "../src/text.js";
 import { standIn } from "./standin.js";
 
@@ -287,6 +288,21 @@ test("a call whose tool has no name is reported as unnamed, and a long name is c
   there.stop();
 });
 
+/** The sidecar refuses the whole turn for it. Seen to fail when the bound is that of a message, which is 4 MiB. */
+test("an event of more than a MiB is not kept", async () => {
+  const told: string[] = [];
+  const hear = ({ message }: Error): void => void told.push(message);
+  process.on("warning", hear);
+  const sidemirror = connect({ address: "unix:/nobody.sock", onAway: () => {} });
+  const said = { content: "x".repeat(250_000) };
+  assert.equal(sidemirror.beginTurn({ messages: Array(4).fill(said) }).dropped, 0);
+  assert.equal(sidemirror.beginTurn({ messages: Array(5).fill(said) }).dropped, 1);
+  await pause(0); // warnings come with the next tick
+  process.off("warning", hear);
+  assert.match(told.join(), /^turn .*: a turnStarted of 1250\d{3} bytes is not reported, the sidecar takes 1 MiB$/);
+  await sidemirror.close(0);
+});
+
 /** Seen to keep what it had refused: the outcome was reported all the same, or ended the process by an unhandled rejection. */
 test("a finish that is refused leaves nothing behind, and a score that is a text is none", async () => {
   const outcomes: [TaskOutcome, number | undefined][] = [];
@@ -333,7 +349,6 @@ test("a very long wait is one", async () => {
   there.stop();
 });
 
-/** Seen to fail, with nothing said, when a call that is refused ends like one without an answer. */
 /** Seen to fail when it counts as an event that was not delivered. */
 test("a second finish changes nothing", async () => {
   const sidemirror = connect({ address: "unix:/nobody/is/here" });
@@ -346,6 +361,7 @@ test("a second finish changes nothing", async () => {
   await sidemirror.close(0);
 });
 
+/** Seen to fail, with nothing said, when a call that is refused ends like one without an answer. */
 test("of each kind of call that is refused the log tells once", async () => {
   const refusing = { code: Code.InvalidArgument };
   const refuse = (): never => {
@@ -451,10 +467,27 @@ test("advice that is not waited for any more is not taken", async () => {
     break;
   }
   turn.report({ kind: { case: "toolCalled", value: { name: "look" } } });
-  const { delivery } = turn as unknown as { delivery: { isQuiet: boolean } };
-  for (const ends = performance.now() + 10_000; !delivery.isQuiet && performance.now() < ends; ) await pause(5);
+  const { queue } = turn as unknown as { queue: Queue };
+  for (const ends = performance.now() + 10_000; !queue.hasReceived(2) && performance.now() < ends; ) await pause(5);
   assert.deepEqual(await turn.advice({ signal: AbortSignal.abort() }), []);
   assert.equal((await turn.advice(10_000)).length, 1);
+  await sidemirror.close(0);
+  there.stop();
+});
+
+/** Seen to fail, with all four events there, when each wait goes on until nothing is left to receive. */
+test("advice and a verdict wait for what was reported before them, and not for what comes later", async () => {
+  const there = await standIn({
+    saysLater: { kind: { case: "nudge", value: { message: "look" } } },
+    more: (router) => router.service(CritiqueService, { critique: () => ({ critique: { status: ResultStatus.OK } }) }),
+  });
+  const sidemirror = connect({ address: there.address });
+  const turn = sidemirror.beginTurn();
+  turn.toolReturned("41");
+  const waits = [turn.advice(10_000), turn.critique("41")];
+  for (const text of ["42", "43"]) turn.toolReturned(text);
+  for (const wait of waits) assert.ok(await wait);
+  assert.ok(there.events.length < 4, `${there.events.length}`);
   await sidemirror.close(0);
   there.stop();
 });

@@ -35,9 +35,8 @@ export class Watch {
   private run: Run | undefined;
   /** A model was asked and has not answered. What the SDK tries again is the same request. */
   private isAsking = false;
-  private hasAsked = false;
-  /** The calls whose tools have run here. */
-  private readonly ran = new Set<string>();
+  /** The calls that were asked for, or have run, here. */
+  private readonly known = new Set<string>();
   /** What a stream has brought so far, and the ends of calls that ran before it was over. */
   private soFar: Answer | undefined;
   private early: (() => void)[] = [];
@@ -118,12 +117,11 @@ export class Watch {
     const run = this.begun(prompt, model);
     this.answer = undefined;
     if (!this.isAsking) {
-      if (!this.hasAsked) this.taken(run, prompt);
-      this.hasAsked = true;
       this.results(run, prompt);
       const tools = (given.tools ?? []).map((tool) => String(tool["name"]));
-      const texts = await run.texts(tools, abortSignal);
-      this.added.add(prompt, texts.map(said));
+      const said = (await run.texts(tools, abortSignal)).map(user);
+      said.forEach((message) => SAID.add(message));
+      this.added.add(prompt, said);
       run.modelStarted(...namesOf(model));
       this.isAsking = true;
     }
@@ -137,7 +135,10 @@ export class Watch {
     const text = textOf(content);
     this.run?.modelReturned(text, tokensOf(usage?.inputTokens), tokensOf(usage?.outputTokens));
     const calls = content.filter((part) => part.type === "tool-call");
-    for (const { toolCallId, toolName, input } of calls) this.run?.toolCalled(toolCallId, toolName, input);
+    for (const { toolCallId, toolName, input } of calls) {
+      this.known.add(toolCallId);
+      this.run?.toolCalled(toolCallId, toolName, input);
+    }
     // Of tools that the provider runs.
     const ends = content.filter((part) => part.type === "tool-result");
     for (const { toolCallId, result, isError } of ends) this.run?.toolReturned(toolCallId, result, isError);
@@ -157,15 +158,11 @@ export class Watch {
     this.run.modelStarted(...namesOf(model));
     try {
       const second = await model.doGenerate({ ...asked, prompt: [...asked.prompt, wrong, user(why)] });
-      const usage = summed(first.usage, second.usage);
-      if (isWhole(second, asked)) {
-        this.answered(second);
-        return { ...second, usage };
-      }
-      // Its calls do not run.
-      this.answered({ ...second, content: second.content.filter((part) => !isCall(part)) });
-      this.answer = answer;
-      return { ...first, usage };
+      const isTaken = isWhole(second, asked);
+      // Else its calls do not run.
+      this.answered(isTaken ? second : { ...second, content: second.content.filter((part) => !isCall(part)) });
+      if (!isTaken) this.answer = answer;
+      return { ...(isTaken ? second : first), usage: summed(first.usage, second.usage) };
     } catch (error) {
       if (asked.abortSignal?.aborted) throw error;
       return first;
@@ -196,84 +193,73 @@ export class Watch {
   private tools(tools: Record<string, Part>): Record<string, Part> {
     const around = ([name, tool]: [string, Part]) => {
       const { execute } = tool;
-      return [name, execute ? { ...tool, execute: this.execute(name, execute) } : tool];
+      const watched = (input: unknown, options: any): unknown => {
+        const callId = options.toolCallId as string;
+        const run = this.begun(options.messages);
+        this.known.add(callId);
+        // One that was approved meanwhile; the model has asked for it in an earlier call of the SDK's.
+        if (!this.soFar) run.toolCalled(callId, name, input);
+        return CURRENT.run(this, () => this.watched(run, callId, () => execute(input, options)));
+      };
+      return [name, execute ? { ...tool, execute: watched } : tool];
     };
     return Object.fromEntries(Object.entries(tools).map(around));
   }
 
-  private execute(name: string, execute: (input: unknown, options: any) => unknown): (input: unknown, options: any) => unknown {
-    return (input, options) => {
-      const callId = options.toolCallId as string;
-      const run = this.begun(options.messages);
-      this.ran.add(callId);
-      // One that was approved meanwhile; the model has asked for it in an earlier call of the SDK's.
-      if (!this.soFar) run.toolCalled(callId, name, input);
-      return CURRENT.run(this, () => this.watched(run, callId, () => execute(input, options)));
-    };
-  }
-
   /** The end of a call. A tool may return a stream of what it has so far. */
   private watched(run: Run, callId: string, execute: () => unknown): unknown {
+    // Of a call that runs while the model is still answering, the end is on record behind the call.
+    const behind = (report: () => void): unknown => (this.soFar ? this.early.push(report) : report());
     const failed = (error: unknown): never => {
-      this.behind(() => run.toolFailed(callId, error));
+      behind(() => run.toolFailed(callId, error));
       throw error;
     };
     const returned = <T>(value: T): T => {
-      this.behind(() => run.toolReturned(callId, value));
+      behind(() => run.toolReturned(callId, value));
       return value;
     };
-    try {
-      const result = execute();
-      if (typeof (result as AsyncIterable<unknown>)?.[Symbol.asyncIterator] === "function") {
-        return this.lastOf(result as AsyncIterable<unknown>, returned, failed);
+    const lastOf = async function* (parts: AsyncIterable<unknown>): AsyncGenerator {
+      let last: unknown;
+      try {
+        for await (last of parts) yield last;
+      } catch (error) {
+        failed(error);
       }
+      returned(last);
+    };
+    try {
+      const result = execute() as AsyncIterable<unknown> | undefined;
+      if (typeof result?.[Symbol.asyncIterator] === "function") return lastOf(result);
       return Promise.resolve(result).then(returned, failed);
     } catch (error) {
       return failed(error);
     }
   }
 
-  private async *lastOf(
-    parts: AsyncIterable<unknown>,
-    returned: (value: unknown) => unknown,
-    failed: (error: unknown) => never,
-  ): AsyncGenerator {
-    let last: unknown;
-    try {
-      for await (last of parts) yield last;
-    } catch (error) {
-      failed(error);
-    }
-    returned(last);
-  }
-
-  /** Of a call that runs while the model is still answering, the end is on record behind the call. */
-  private behind(report: () => void): void {
-    if (this.soFar) this.early.push(report);
-    else report();
-  }
-
-  /** Calls of the model's last answer whose results the first request brings: the user's own loop runs these tools. */
-  private taken(run: Run, prompt: Message[]): void {
-    const last = prompt.findLastIndex(({ role }) => role === "assistant");
-    const brought = new Set(prompt.slice(last).flatMap(resultsOf).map(({ toolCallId }) => toolCallId));
-    const calls = prompt.slice(last, last + 1).flatMap(({ content }) => (typeof content === "string" ? [] : content));
-    for (const { type, toolCallId, toolName, input } of calls) {
-      if (type === "tool-call" && brought.has(toolCallId) && !this.ran.has(toolCallId)) run.toolCalled(toolCallId, toolName, input);
-    }
-  }
-
-  /** The ends of calls that have not run: of unknown tools, with arguments that do not fit, refused ones. */
+  /**
+   * The ends of calls that have not run here: of unknown tools, with arguments that do not fit, refused ones. What the
+   * user's own loop runs was asked for in the last answer of an earlier call of the SDK's.
+   */
   private results(run: Run, prompt: Message[]): void {
+    const last = prompt.slice(prompt.findLastIndex(({ role }) => role === "assistant"));
+    const brought = new Set(last.flatMap(resultsOf).map(({ toolCallId }) => toolCallId));
+    for (const { type, toolCallId, toolName, input } of last.flatMap(partsOf)) {
+      const isNew = type === "tool-call" && brought.has(toolCallId) && !this.known.has(toolCallId);
+      if (isNew) run.toolCalled(toolCallId, toolName, input);
+    }
     for (const { toolCallId, output } of prompt.flatMap(resultsOf)) {
       run.toolReturned(toolCallId, output.value ?? output.reason ?? "", String(output.type).startsWith("error"));
     }
   }
 }
 
-/** The results in a message. */
-function resultsOf({ role, content }: Message): Part[] {
-  return role === "tool" && typeof content !== "string" ? content : [];
+function partsOf({ content }: Message): Part[] {
+  return typeof content === "string" ? [] : content;
+}
+
+/** The results in a message, beside which there may be approvals of what the provider runs. */
+function resultsOf(message: Message): Part[] {
+  return message.role === "tool" ? partsOf(message).filter(({ type }) => type === "tool-result") : [];
 }
 
 function user(text: string): Message {
@@ -283,24 +269,14 @@ function user(text: string): Message {
 /** What the sidecar says. */
 const SAID = new WeakSet<Message>();
 
-function said(text: string): Message {
-  const message = user(text);
-  SAID.add(message);
-  return message;
-}
-
 /** What stands behind the user's message becomes a part of it: middleware that guards a model reads the last one. */
 function joined(messages: Message[]): Message[] {
   const all: Message[] = [];
-  let isUsers = false;
   for (const message of messages) {
     const last = all.at(-1);
-    if (SAID.has(message) && isUsers && last && typeof last.content !== "string") {
-      all[all.length - 1] = { ...last, content: [...last.content, ...(message.content as Part[])] };
-    } else {
-      all.push(message);
-      isUsers = message.role === "user" && !SAID.has(message);
-    }
+    const isPart = SAID.has(message) && last?.role === "user" && !SAID.has(last) && typeof last.content !== "string";
+    if (isPart) all[all.length - 1] = { ...last, content: [...partsOf(last), ...partsOf(message)] };
+    else all.push(message);
   }
   return all;
 }

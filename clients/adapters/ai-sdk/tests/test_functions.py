@@ -275,6 +275,21 @@ def test_a_run_that_waits_for_an_approval_is_taken_up_in_its_session(
     ]
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_an_approval_for_a_tool_of_the_providers_is_no_result(ask: Ask, sidecar: Sidecar, way: str) -> None:
+    """The SDK leaves it in the request. Seen to end the run with a TypeError."""
+    call = {"type": "tool-call", "toolCallId": "c", "toolName": "remote", "input": {}, "providerExecuted": True}
+    asks = {"type": "tool-approval-request", "approvalId": "a", "toolCallId": "c"}
+    answer = {"type": "tool-approval-response", "approvalId": "a", "approved": True, "providerExecuted": True}
+    messages = [
+        {"role": "user", "content": PROMPT},
+        {"role": "assistant", "content": [call, asks]},
+        {"role": "tool", "content": [answer]},
+    ]
+    assert ask(way, "mock", "", mock=True, messages=messages).get("text") == "Fine."
+    assert not [kind for kind in kinds(sidecar.events(sidecar.turns()[0].turn_id)) if kind.startswith("tool")]
+
+
 @pytest.mark.parametrize("way", ["generateText", "streamText", "agent.generate"])
 def test_results_of_the_users_own_loop_are_on_record(endpoint: Endpoint, ask: Ask, sidecar: Sidecar, way: str) -> None:
     """As the SDK's recipe of a manual loop has it: tools without `execute`, and a call for each step."""
