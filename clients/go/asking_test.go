@@ -168,8 +168,8 @@ func (w *waited) Done() <-chan struct{} {
 	return w.Context.Done()
 }
 
-// As by tools that run at once: what one of them reports meanwhile is received late. Seen to fail, at the context's end, when
-// all that is reported is waited for.
+// As by tools that run at once: what one of them reports meanwhile is received late. Seen to fail, at the context's
+// end, when all that is reported is waited for.
 func TestWhatIsReportedLaterIsNotWaitedFor(t *testing.T) {
 	client := listen(t, func(stream pb.ThinkingService_RunTurnServer) error {
 		for received := 0; received < 3; {

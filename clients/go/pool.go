@@ -21,8 +21,8 @@ const (
 	probesAtOnce = 2
 )
 
-// renewed is a connection in whose place another one comes. A call begins on the newest; one that was left ends with the
-// last of its calls.
+// renewed is a connection in whose place another one comes. A call begins on the newest; one that was left ends with
+// the last of its calls.
 type renewed struct {
 	make   func() (*grpc.ClientConn, error)
 	mu     sync.Mutex
@@ -74,7 +74,8 @@ func (r *renewed) take() (conn *grpc.ClientConn, done func()) {
 	})
 }
 
-// renew makes calls from now on take a new connection. Nothing may be carried on the old one any more, and nothing said.
+// renew makes calls from now on take a new connection. It may be that the old one carries nothing any more, and that
+// nobody says so.
 func (r *renewed) renew() {
 	made, err := r.make()
 	if err != nil {
