@@ -331,7 +331,10 @@ class Delivery:
         return True
 
     def _report_pause_s(self, error: Exception, outage: int) -> float:
-        """As of a stream; but a sidecar whose store is away takes the report later, and the agent goes on with it."""
+        """As of a stream; but a sidecar whose store is away takes the report later, and the agent goes on with it. One
+        that has no answer in time is busy: whether it is silent is found otherwise."""
+        if isinstance(error, grpc.aio.AioRpcError) and error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+            return 0.0
         if isinstance(error, grpc.aio.AioRpcError) and is_unable(error):
             self._link.heard()
             return problem_of(error).retry_after_s or 0.0
