@@ -9,9 +9,10 @@ import sys
 import threading
 import weakref
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextvars import ContextVar
 from pathlib import Path
+from queue import SimpleQueue
 
 import grpc
 import pytest
@@ -20,6 +21,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.common_pb2 import TASK_OUTCOME_ERROR, TASK_OUTCOME_SUCCESS
 from sidemirror.v1.goal_reflection_pb2 import ListGoalReportsRequest
 from sidemirror.v1.goal_reflection_pb2_grpc import GoalReflectionServiceStub
+from sidemirror.v1.reflective_memory_pb2 import ImportReflectionsRequest
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_client import Sidemirror, SyncSidemirror, connect, connect_sync
 from tests.clients.harness import Sidecar, sidecar
@@ -122,6 +124,32 @@ def test_threads_without_a_loop(beside: Sidecar) -> None:
         assert len(list(watched)) >= 6
         with pytest.raises(grpc.RpcError):
             sidemirror.thinking.GetTurn(pb.GetTurnRequest(turn_id="none"))
+
+
+def test_an_iterator_of_requests_may_block_and_may_call_the_client(beside: Sidecar) -> None:
+    """Seen to hang, with all that the client does: it was read on the client's own loop."""
+    given: SimpleQueue[pb.RunTurnRequest | None] = SimpleQueue()
+    with connect_sync(beside.address) as sidemirror:
+        responses = iter(sidemirror.thinking.RunTurn(iter(given.get, None)))
+
+        def lines() -> Iterator[ImportReflectionsRequest]:
+            sidemirror.thinking.ListTurns(pb.ListTurnsRequest())
+            yield ImportReflectionsRequest(lines=["no memory"])
+
+        assert sidemirror.memory.ImportReflections(lines()).refused_count == 1
+        given.put(pb.RunTurnRequest(events=[pb.TurnEvent(turn_id="blocks", turn_started=pb.TurnStarted(task="x"))]))
+        assert next(responses).directives
+        given.put(None)
+        list(responses)
+
+
+def test_an_iterator_of_requests_that_raises_ends_its_call(beside: Sidecar) -> None:
+    def lines() -> Iterator[ImportReflectionsRequest]:
+        yield ImportReflectionsRequest(lines=["no memory"])
+        raise KeyError("line")
+
+    with connect_sync(beside.address) as sidemirror, pytest.raises(CancelledError):
+        sidemirror.memory.ImportReflections(lines())
 
 
 def test_a_turn_that_is_left_ends(beside: Sidecar) -> None:

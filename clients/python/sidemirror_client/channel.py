@@ -4,8 +4,10 @@ The contract's stubs take it for one of grpc.aio. Beyond that a call's `result` 
 """
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import Future
+from queue import SimpleQueue
 from typing import Any
 
 import grpc
@@ -18,7 +20,8 @@ _WAITING = frozenset(
     {"code", "details", "initial_metadata", "trailing_metadata", "wait_for_connection", "write", "done_writing"}
 )
 
-
+# What an iterator of requests gives when it has ended.
+_NO_MORE = object()
 # A call that is longer in progress on a connection that was left ends with it.
 _LINGER_S = 300.0
 
@@ -127,10 +130,11 @@ class Method:
         return Call(lambda: self._begin(given, **options))
 
 
-def _given(requests: Any) -> Any:
-    """The caller's requests, read where they come from: an async iterator on the caller's loop."""
+def _given(requests: Any) -> AsyncIterator[Any]:
+    """The caller's requests, read where they come from: an async iterator on the caller's loop, any other one on a
+    thread of its own, since it may block."""
     if not hasattr(requests, "__aiter__"):
-        return requests
+        return _read_aside(iter(requests))
     home, reader = asyncio.get_running_loop(), aiter(requests)
 
     async def across() -> AsyncIterator[Any]:
@@ -145,6 +149,30 @@ def _given(requests: Any) -> Any:
 
 async def _next(reader: AsyncIterator[Any]) -> Any:
     return await anext(reader)
+
+
+async def _read_aside(requests: Iterator[Any]) -> AsyncIterator[Any]:
+    """One after the other, as they are asked for. The thread is a daemon: one that blocks for ever holds up nothing,
+    neither other calls nor the end of the process."""
+    asked: SimpleQueue[Future[Any] | None] = SimpleQueue()
+    threading.Thread(target=_read, args=(requests, asked), name="sidemirror-requests", daemon=True).start()
+    try:
+        while True:
+            request: Future[Any] = Future()
+            asked.put(request)
+            if (read := await asyncio.wrap_future(request)) is _NO_MORE:
+                return
+            yield read
+    finally:
+        asked.put(None)
+
+
+def _read(requests: Iterator[Any], asked: "SimpleQueue[Future[Any] | None]") -> None:
+    while (request := asked.get()) is not None and request.set_running_or_notify_cancel():
+        try:
+            request.set_result(next(requests, _NO_MORE))
+        except BaseException as error:  # noqa: BLE001  # the caller's own iterator; the call ends with what it raises
+            request.set_exception(error)
 
 
 class SyncMethod:
