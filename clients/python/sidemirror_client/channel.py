@@ -5,7 +5,7 @@ The contract's stubs take it for one of grpc.aio. Beyond that a call's `result` 
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Any
@@ -14,6 +14,7 @@ import grpc
 from grpc import aio
 
 from sidemirror_client.background import BACKGROUND
+from sidemirror_client.problem import problem_of
 
 # The methods of a call that wait.
 _WAITING = frozenset(
@@ -29,8 +30,9 @@ _LINGER_S = 300.0
 class Call:
     """One call, as grpc.aio has them."""
 
-    def __init__(self, begin: Callable[[], Any]) -> None:
-        """`begin` makes the call of grpc.aio, on its own loop."""
+    def __init__(self, begin: Callable[[], Any], heard: Callable[[], None]) -> None:
+        """`begin` makes the call of grpc.aio, on its own loop. `heard`: called there when the sidecar has answered."""
+        self._heard = heard
         self._begun: Future[Any] = BACKGROUND.start(_begin(begin))
 
     def __del__(self) -> None:
@@ -95,10 +97,20 @@ class Call:
             raise
 
     async def _answer(self) -> Any:
-        return await (await asyncio.wrap_future(self._begun))
+        return await self._hear(await asyncio.wrap_future(self._begun))
 
     async def _read(self) -> Any:
-        return await (await asyncio.wrap_future(self._begun)).read()
+        return await self._hear((await asyncio.wrap_future(self._begun)).read())
+
+    async def _hear(self, answer: Awaitable[Any]) -> Any:
+        try:
+            said = await answer
+        except aio.AioRpcError as error:
+            if problem_of(error).reason:
+                self._heard()
+            raise
+        self._heard()
+        return said
 
     async def _do(self, name: str, *arguments: Any) -> Any:
         return await getattr(await asyncio.wrap_future(self._begun), name)(*arguments)
@@ -121,13 +133,14 @@ def _tell(begun: "Future[Any]", callback: Callable[[Any], None]) -> None:
 class Method:
     """What a stub calls. `streams`: the client sends several requests."""
 
-    def __init__(self, begin: Callable[..., Any], *, streams: bool) -> None:
+    def __init__(self, begin: Callable[..., Any], heard: Callable[[], None], *, streams: bool) -> None:
         self._begin = begin
+        self._heard = heard
         self._streams = streams
 
     def __call__(self, request: Any = None, **options: Any) -> Call:
         given = _given(request) if self._streams and request is not None else request
-        return Call(lambda: self._begin(given, **options))
+        return Call(lambda: self._begin(given, **options), self._heard)
 
 
 def _given(requests: Any) -> AsyncIterator[Any]:
@@ -191,14 +204,19 @@ class SyncMethod:
 class Channel(aio.Channel):
     """A channel of grpc.aio, made and used on our loop only. It is made with its first use."""
 
-    def __init__(self, make: Callable[[], aio.Channel]) -> None:
+    def __init__(self, make: Callable[[], aio.Channel], heard: Callable[[], None]) -> None:
+        """`heard`: called when the sidecar has answered a call of a stub, on our loop."""
         self._make = make
+        self._heard = heard
         self._made: aio.Channel | None = None
         # Those that calls in progress may still be on.
         self._left: list[aio.Channel] = []
+        self._is_closed = False
 
     def itself(self) -> aio.Channel:
-        """The channel. Call it on our loop."""
+        """The channel. Call it on our loop. Raises AioRpcError when it is closed."""
+        if self._is_closed:
+            raise aio.AioRpcError(grpc.StatusCode.CANCELLED, aio.Metadata(), aio.Metadata(), "the client is closed")
         if self._made is None:
             self._made = self._make()
         return self._made
@@ -235,7 +253,7 @@ class Channel(aio.Channel):
                 made[:] = channel, getattr(channel, kind)(*arguments, **options)
             return made[1](request, **given)
 
-        return Method(begin, streams=streams)
+        return Method(begin, self._heard, streams=streams)
 
     async def close(self, grace: float | None = None) -> None:
         """Ends every call on it."""
@@ -244,6 +262,7 @@ class Channel(aio.Channel):
 
     async def close_itself(self, grace: float | None = None) -> None:
         """The same, on our loop."""
+        self._is_closed = True
         for channel in (self._made, *self._left):
             if channel is not None:
                 await channel.close(grace)
