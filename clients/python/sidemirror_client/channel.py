@@ -4,11 +4,12 @@ The contract's stubs take it for one of grpc.aio. Beyond that a call's `result` 
 """
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 import grpc
 from grpc import aio
@@ -116,6 +117,53 @@ class Call:
         return await getattr(await asyncio.wrap_future(self._begun), name)(*arguments)
 
 
+class SyncCall(Call):
+    """The same as grpc has it, for a caller without a loop: a future, or an iterator of responses, whose methods wait
+    themselves."""
+
+    def __next__(self) -> Any:
+        if (response := BACKGROUND.start(self._read()).result()) is aio.EOF:
+            raise StopIteration
+        return response
+
+    def result(self, timeout: float | None = None) -> Any:
+        """The answer. Raises AioRpcError, and as grpc's futures do FutureTimeoutError and FutureCancelledError."""
+        try:
+            return BACKGROUND.start(self._answer()).result(timeout)
+        except TimeoutError:
+            raise grpc.FutureTimeoutError from None
+        except CancelledError:
+            raise grpc.FutureCancelledError from None
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """The error of the call; None when it has an answer. Raises as `result`, but for that."""
+        try:
+            self.result(timeout)
+        except grpc.RpcError as error:
+            return error
+        return None
+
+    def running(self) -> bool:
+        return not self.done()
+
+    is_active = running
+
+    def add_done_callback(self, callback: Callable[[Any], None]) -> None:
+        """Has `callback` called with this call when it is done, on a thread of its own: it may wait."""
+
+        def tell() -> None:
+            with contextlib.suppress(grpc.RpcError):
+                self.code()
+            callback(self)
+
+        threading.Thread(target=tell, name="sidemirror-callback", daemon=True).start()
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _WAITING:
+            raise AttributeError(name)
+        return lambda *arguments: BACKGROUND.start(self._do(name, *arguments)).result()
+
+
 async def _begin(begin: Callable[[], Any]) -> Any:
     return begin()
 
@@ -130,6 +178,9 @@ def _tell(begun: "Future[Any]", callback: Callable[[Any], None]) -> None:
         begun.result().add_done_callback(callback)
 
 
+AnyCall = TypeVar("AnyCall", bound=Call)
+
+
 class Method:
     """What a stub calls. `streams`: the client sends several requests."""
 
@@ -139,8 +190,12 @@ class Method:
         self._streams = streams
 
     def __call__(self, request: Any = None, **options: Any) -> Call:
+        return self.begin(Call, request, **options)
+
+    def begin(self, kind: type[AnyCall], request: Any, **options: Any) -> AnyCall:
+        """A call of that kind."""
         given = _given(request) if self._streams and request is not None else request
-        return Call(lambda: self._begin(given, **options), self._heard)
+        return kind(lambda: self._begin(given, **options), self._heard)
 
 
 def _given(requests: Any) -> AsyncIterator[Any]:
@@ -188,17 +243,33 @@ def _read(requests: Iterator[Any], asked: "SimpleQueue[Future[Any] | None]") -> 
             request.set_exception(error)
 
 
-class SyncMethod:
-    """What a stub of the front without a loop calls: the answer of a unary call, or the responses of a stream."""
+class SyncStream:
+    """What a stub of the front without a loop calls where the sidecar sends several responses."""
 
-    def __init__(self, method: Method, *, streams: bool) -> None:
-        """`streams`: the sidecar sends several responses."""
+    def __init__(self, method: Method) -> None:
         self._method = method
-        self._streams = streams
+
+    def __call__(self, request: Any, **options: Any) -> SyncCall:
+        return self._method.begin(SyncCall, request, **options)
+
+
+class SyncUnary:
+    """What it calls where there is one response."""
+
+    def __init__(self, method: Method) -> None:
+        self._method = method
 
     def __call__(self, request: Any, **options: Any) -> Any:
-        call = self._method(request, **options)
-        return call if self._streams else call.result()
+        return self.future(request, **options).result()
+
+    def with_call(self, request: Any, **options: Any) -> tuple[Any, SyncCall]:
+        """The answer, and the call that has its metadata."""
+        call = self.future(request, **options)
+        return call.result(), call
+
+    def future(self, request: Any, **options: Any) -> SyncCall:
+        """The call, which goes on meanwhile."""
+        return self._method.begin(SyncCall, request, **options)
 
 
 class Channel(aio.Channel):
@@ -305,16 +376,16 @@ class SyncChannel(grpc.Channel):
         self._channel = channel
 
     def unary_unary(self, *arguments: Any, **options: Any) -> Any:
-        return SyncMethod(self._channel.unary_unary(*arguments, **options), streams=False)
+        return SyncUnary(self._channel.unary_unary(*arguments, **options))
 
     def unary_stream(self, *arguments: Any, **options: Any) -> Any:
-        return SyncMethod(self._channel.unary_stream(*arguments, **options), streams=True)
+        return SyncStream(self._channel.unary_stream(*arguments, **options))
 
     def stream_unary(self, *arguments: Any, **options: Any) -> Any:
-        return SyncMethod(self._channel.stream_unary(*arguments, **options), streams=False)
+        return SyncUnary(self._channel.stream_unary(*arguments, **options))
 
     def stream_stream(self, *arguments: Any, **options: Any) -> Any:
-        return SyncMethod(self._channel.stream_stream(*arguments, **options), streams=True)
+        return SyncStream(self._channel.stream_stream(*arguments, **options))
 
     def subscribe(self, callback: Any, try_to_connect: bool | None = False) -> None:
         """Not offered: ask `get_state` of the channel."""
