@@ -306,7 +306,9 @@ async def test_bytes_that_are_no_text_are_reported(client: Client, sidecar: Side
     agent = Agent(FunctionModel(answer), tools=[draw], capabilities=[Sidemirror(client=client)])
     assert (await agent.run("Draw it.")).output == "Done."
     events = sidecar.events(sidecar.turns()[0].turn_id)
-    assert [one.tool_returned.content for one in events if one.HasField("tool_returned")] == ["__4="]
+    (said,) = (one.tool_returned.content for one in events if one.HasField("tool_returned"))
+    # Early versions make JSON of it.
+    assert said.strip('"') == "__4="
 
 
 class TestTheFrameworksOwnTestModels:
