@@ -156,10 +156,13 @@ def test_the_log_names_the_function_that_has_failed(setting: str, caplog: pytest
         (TimeoutError(), common_pb2.TASK_OUTCOME_TIMEOUT),
         (asyncio.CancelledError(), common_pb2.TASK_OUTCOME_TIMEOUT),
         (GeneratorExit(), common_pb2.TASK_OUTCOME_TIMEOUT),
+        (KeyboardInterrupt(), common_pb2.TASK_OUTCOME_TIMEOUT),
+        (SystemExit(1), common_pb2.TASK_OUTCOME_TIMEOUT),
         (RuntimeError("disk on fire"), common_pb2.TASK_OUTCOME_ERROR),
     ],
 )
 def test_how_a_run_ends_without_an_answer(error: BaseException, outcome: int) -> None:
+    """Seen to end as ERROR, against its lessons, when somebody interrupts it."""
     client = Recorded()
     run_on(client).end(error=error)
     assert client.outcome == outcome

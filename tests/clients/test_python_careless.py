@@ -3,6 +3,7 @@ for ever, or is lost."""
 
 import asyncio
 import math
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from grpc.aio import ClientCallDetails
 
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror.v1.common_pb2 import TASK_OUTCOME_SUCCESS
+from sidemirror.v1.common_pb2 import TASK_OUTCOME_FAILURE, TASK_OUTCOME_SUCCESS
 from sidemirror.v1.goal_reflection_pb2 import GOAL_STATE_COMPLETED, ReportGoalRequest
 from sidemirror_client import connect
 from sidemirror_client.calls import Carried
@@ -116,6 +117,29 @@ async def test_half_a_pair_of_surrogates_is_replaced(tmp_path: Path) -> None:
     assert await turn.recall(HALF, timeout_s=0.1) is None
     assert await turn.critique(HALF, HALF, timeout_s=0.1) is None
     assert await turn.revised(HALF, str.upper, timeout_s=0.1) == HALF
+    await sidemirror.close(0)
+
+
+async def test_two_ends_at_once_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker's and its scope's. Seen to fail: its goal was reported twice."""
+    sidemirror = connect(address(tmp_path), on_away=lambda _: None)
+    turn = sidemirror.begin_turn(task="x", goal={"goal_id": "g", "objective": "x"})
+    put, begun, others = turn._queue.put, threading.Event(), threading.Event()
+
+    def put_late(*arguments: Any, **options: Any) -> Any:
+        if not begun.is_set():
+            begun.set()
+            others.wait(60)
+        return put(*arguments, **options)
+
+    monkeypatch.setattr(turn._queue, "put", put_late)
+    ending = asyncio.create_task(asyncio.to_thread(turn.finish, TASK_OUTCOME_SUCCESS))
+    await until(begun.is_set)
+    turn.finish(TASK_OUTCOME_FAILURE)
+    others.set()
+    await ending
+    assert len(turn._queue._reports) == 1
+    assert turn._queue.events[-1].turn_finished.outcome == TASK_OUTCOME_FAILURE
     await sidemirror.close(0)
 
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
 
 import grpc
 import pytest
@@ -20,8 +22,9 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.common_pb2 import TASK_OUTCOME_ERROR, TASK_OUTCOME_SUCCESS
 from sidemirror.v1.goal_reflection_pb2 import ListGoalReportsRequest
 from sidemirror.v1.goal_reflection_pb2_grpc import GoalReflectionServiceStub
+from sidemirror.v1.reflective_memory_pb2 import ImportReflectionsRequest
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
-from sidemirror_client import Sidemirror, SyncSidemirror, connect, connect_sync
+from sidemirror_client import Sidemirror, SyncSidemirror, connect, connect_sync, problem_of
 from tests.clients.harness import Sidecar, sidecar
 from tests.wire.calls import MEDIUM
 
@@ -122,6 +125,57 @@ def test_threads_without_a_loop(beside: Sidecar) -> None:
         assert len(list(watched)) >= 6
         with pytest.raises(grpc.RpcError):
             sidemirror.thinking.GetTurn(pb.GetTurnRequest(turn_id="none"))
+
+
+def test_calls_without_a_loop_are_as_grpc_has_them(beside: Sidecar) -> None:
+    """A future, what came with the answer, and a stream's status. Seen to have none of them, and coroutines."""
+    with connect_sync(beside.address) as sidemirror:
+        whole_sync_turn(sidemirror, "as-grpc")
+        asked = pb.GetTurnRequest(turn_id="as-grpc")
+        answer, call = sidemirror.thinking.GetTurn.with_call(asked)
+        assert (answer.turn.event_count, call.code()) == (4, grpc.StatusCode.OK)
+        assert dict(call.initial_metadata()) is not None
+        future = sidemirror.thinking.GetTurn.future(asked)
+        told: SimpleQueue[Any] = SimpleQueue()
+        future.add_done_callback(lambda done: told.put(done.result()))
+        assert future.result(PATIENCE_S) == answer == told.get(timeout=PATIENCE_S)
+        assert (future.exception(), future.running()) == (None, False)
+        none = sidemirror.thinking.GetTurn.future(pb.GetTurnRequest(turn_id="none"))
+        assert isinstance(error := none.exception(PATIENCE_S), grpc.RpcError)
+        assert problem_of(error).reason == "NOT_FOUND"
+        watch: Any = sidemirror.thinking.WatchTurns(pb.WatchTurnsRequest(session_id=answer.turn.session_id))
+        assert next(watch).HasField("entry")
+        with pytest.raises(grpc.FutureTimeoutError):
+            sidemirror.memory.ImportReflections.future(iter(SimpleQueue[Any]().get, None)).result(0.1)
+        assert watch.is_active()
+        watch.cancel()
+        assert watch.code() is grpc.StatusCode.CANCELLED
+
+
+def test_an_iterator_of_requests_may_block_and_may_call_the_client(beside: Sidecar) -> None:
+    """Seen to hang, with all that the client does: it was read on the client's own loop."""
+    given: SimpleQueue[pb.RunTurnRequest | None] = SimpleQueue()
+    with connect_sync(beside.address) as sidemirror:
+        responses = iter(sidemirror.thinking.RunTurn(iter(given.get, None)))
+
+        def lines() -> Iterator[ImportReflectionsRequest]:
+            sidemirror.thinking.ListTurns(pb.ListTurnsRequest())
+            yield ImportReflectionsRequest(lines=["no memory"])
+
+        assert sidemirror.memory.ImportReflections(lines()).refused_count == 1
+        given.put(pb.RunTurnRequest(events=[pb.TurnEvent(turn_id="blocks", turn_started=pb.TurnStarted(task="x"))]))
+        assert next(responses).directives
+        given.put(None)
+        list(responses)
+
+
+def test_an_iterator_of_requests_that_raises_ends_its_call(beside: Sidecar) -> None:
+    def lines() -> Iterator[ImportReflectionsRequest]:
+        yield ImportReflectionsRequest(lines=["no memory"])
+        raise KeyError("line")
+
+    with connect_sync(beside.address) as sidemirror, pytest.raises(grpc.FutureCancelledError):
+        sidemirror.memory.ImportReflections(lines())
 
 
 def test_a_turn_that_is_left_ends(beside: Sidecar) -> None:

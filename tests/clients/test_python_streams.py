@@ -205,6 +205,45 @@ async def test_in_a_framework_the_end_of_a_call_that_may_be_spoken_of_goes_at_on
     ]
 
 
+class Holding(grpc.GenericRpcHandler):
+    """A server that says nothing until it has two events more than `first`, and then that it has received those."""
+
+    def __init__(self, first: int) -> None:
+        self._first = first
+
+    def service(self, _: grpc.HandlerCallDetails) -> "grpc.RpcMethodHandler[pb.RunTurnRequest, pb.RunTurnResponse]":
+        return grpc.stream_stream_rpc_method_handler(
+            self._hold,
+            request_deserializer=pb.RunTurnRequest.FromString,
+            response_serializer=pb.RunTurnResponse.SerializeToString,
+        )
+
+    async def _hold(
+        self, requests: AsyncIterator[pb.RunTurnRequest], _context: object
+    ) -> AsyncIterator[pb.RunTurnResponse]:
+        count = 0
+        async for request in requests:
+            count += len(request.events)
+            if count >= self._first + 2:
+                yield pb.RunTurnResponse(directives=[pb.TurnDirective(ack=pb.TurnAck(received=self._first))])
+
+
+async def test_what_is_reported_after_advice_was_asked_is_not_waited_for(tmp_path: Path) -> None:
+    """Nor after a critique was. Seen to fail, without an answer before its time was over."""
+    async with standing(Holding(2), tmp_path), connect(address(tmp_path)) as sidemirror, asyncio.timeout(30):
+        turn = sidemirror.begin_turn(task="look")
+        turn.tool_called("look")
+        advice = asyncio.create_task(turn.advice(3600))
+        critique = asyncio.create_task(turn.critique("There is none.", timeout_s=3600))
+        await asyncio.sleep(0)
+        turn.tool_returned("there")
+        turn.tool_returned("there")
+        assert await advice == []
+        # This server has no other call, and says so.
+        assert await critique is None
+        await sidemirror.close(flush_s=0)
+
+
 async def test_an_event_without_an_answer_goes_by_itself_when_nothing_follows(hearing: Hearing, tmp_path: Path) -> None:
     async with connect(address(tmp_path)) as sidemirror:
         turn = sidemirror.begin_turn(task="look")

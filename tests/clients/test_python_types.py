@@ -18,8 +18,8 @@ from sidemirror_client.turn import Started
 
 pytestmark = [pytest.mark.slow("two type checkers look at the client"), pytest.mark.timeout(300)]
 PROGRAM = Path(__file__).with_name("every_public_name.py")
-# Of a turn, what its client calls.
-_INTERNAL = {"begin", "drop", "forked", "give_up", "leave", "until_delivered"}
+# Of a turn, what its client and its adapters call.
+_INTERNAL = {"begin", "drop", "forked", "give_up", "leave", "report_in_passing", "until_delivered"}
 
 
 def public_names() -> set[str]:

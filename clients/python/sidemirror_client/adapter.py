@@ -251,7 +251,8 @@ class Run:
 
     def end(self, answer: str | None = None, error: BaseException | None = None) -> None:
         """The run is over, with an answer or an error, or with neither: it waits for somebody. What comes after it is
-        ignored. TIMEOUT: it ran out of time, was cancelled, or is a stream that was left; ERROR: it raised."""
+        ignored. TIMEOUT: it ran out of time, was cancelled or interrupted, or is a stream that was left; ERROR: it
+        raised."""
         if self.is_over or not self._is_whole:
             return
         self._shared.is_over = True
@@ -266,7 +267,7 @@ class Run:
         self._shared.turn.finish(outcome, goal=goal)
 
     def _outcome(self, answer: str | None, error: BaseException | None) -> common_pb2.TaskOutcome:
-        if isinstance(error, TimeoutError | asyncio.CancelledError | GeneratorExit):
+        if isinstance(error, TimeoutError) or not isinstance(error, Exception | None):
             return common_pb2.TASK_OUTCOME_TIMEOUT
         if error is not None:
             return common_pb2.TASK_OUTCOME_ERROR

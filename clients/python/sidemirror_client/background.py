@@ -75,10 +75,6 @@ class Background:
                     at_the_end_of_a_child(self.end)
         return self._loop
 
-    def is_here(self) -> bool:
-        """Whether the caller is on the loop's own thread."""
-        return threading.current_thread() is self._thread
-
     def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
         """Begins with the work on the loop. Raises RuntimeError as `loop` does."""
         try:

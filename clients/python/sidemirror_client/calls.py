@@ -199,13 +199,9 @@ class _BidiStream(StreamStreamClientInterceptor):
         return await self._carried.places.call(continuation, details, _scoped(self._carried, request_iterator))
 
 
-async def _scoped(carried: Carried, requests: Any) -> AsyncIterator[Any]:
-    if hasattr(requests, "__aiter__"):
-        async for request in requests:
-            yield carried.request(request)
-    else:
-        for request in requests:
-            yield carried.request(request)
+async def _scoped(carried: Carried, requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async for request in requests:
+        yield carried.request(request)
 
 
 def channel_options(services: Sequence[ServiceDescriptor]) -> Sequence[tuple[str, int | str]]:

@@ -41,6 +41,14 @@ SERVICES = (
     sidecar_pb2.DESCRIPTOR.services_by_name["SidecarService"],
 )
 
+# Where the names of files are that `connect` is not given.
+_FILES = (
+    "SIDEMIRROR_TOKEN_FILE",
+    "SIDEMIRROR_CA_FILE",
+    "SIDEMIRROR_CLIENT_CERTIFICATE_FILE",
+    "SIDEMIRROR_CLIENT_KEY_FILE",
+)
+
 
 class Sidemirror:
     """The services of one sidecar, from any loop and any thread. Close it, or use it as an async context manager."""
@@ -71,7 +79,8 @@ class Sidemirror:
         return self._core.link.away
 
     async def wait_until_ready(self, timeout_s: float = DEFAULT_DEADLINE_S) -> None:
-        """Returns once the sidecar says that it serves and does not count as away. Raises TimeoutError."""
+        """Returns once the sidecar says that it serves and does not count as away. Raises TimeoutError, and AioRpcError
+        when the client is closed."""
         await BACKGROUND.across(self._core.wait_until_ready(timeout_s))
 
     async def flush(self, timeout_s: float = DEFAULT_FLUSH_S) -> bool:
@@ -168,7 +177,7 @@ def connect(
     `SIDEMIRROR_CA_FILE` (with it the connection is TLS), `SIDEMIRROR_CLIENT_CERTIFICATE_FILE` and
     `SIDEMIRROR_CLIENT_KEY_FILE`. `tls`, or an address with https://: TLS by the authorities of the system. Raises
     OSError when a file of these cannot be read, TokenInTheClear when the token would go to another machine without TLS,
-    ValueError for what is no address, such as one without a port.
+    ValueError for what is no address, such as one without a port, TypeError for a callback that would be awaited.
 
     Unary calls get `deadline_s` seconds where the call says nothing else, calls that ask a model 60. Calls that find
     the sidecar away are tried again for about a second; that is safe, because every write carries a `request_id`, which
@@ -178,12 +187,7 @@ def connect(
     `traced`: one client span for each call, by opentelemetry-instrumentation-grpc (install
     `sidemirror-client[tracing]`).
     """
-    given = {
-        "token_file": token_file,
-        "ca_file": ca_file,
-        "client_certificate_file": client_certificate_file,
-        "client_key_file": client_key_file,
-    }
+    given = token_file, ca_file, client_certificate_file, client_key_file
     place, make = _way(address, given, tls, (tenant_id, project_id), deadline_s, traced=traced)
     return Sidemirror(Core(place, make, on_away, on_refused))
 
@@ -205,37 +209,30 @@ def connect_sync(
 ) -> SyncSidemirror:
     """A client for agents without a loop, by the arguments of `connect`. `on_away` and `on_refused` are called on a
     thread of their own."""
-    given = {
-        "token_file": token_file,
-        "ca_file": ca_file,
-        "client_certificate_file": client_certificate_file,
-        "client_key_file": client_key_file,
-    }
+    given = token_file, ca_file, client_certificate_file, client_key_file
     place, make = _way(address, given, tls, (tenant_id, project_id), deadline_s, traced=traced)
     return SyncSidemirror(Core(place, make, on_away, on_refused))
 
 
 def _way(
     address: str | None,
-    given: dict[str, str | None],
+    given: tuple[str | None, ...],
     tls: bool,
     scope: tuple[str, str],
     deadline_s: float,
     *,
     traced: bool,
 ) -> tuple[str, Callable[[], aio.Channel]]:
-    """Where the sidecar is, and what makes a connection to it."""
-    files = {
-        name: os.environ.get(f"SIDEMIRROR_{name.upper()}", "") if value is None else value
-        for name, value in given.items()
-    }
-    token_file = files["token_file"]
+    """Where the sidecar is, and what makes a connection to it. `given`: the files, as `_FILES` has them."""
+    token_file, ca_file, certificate_file, key_file = (
+        os.environ.get(name, "") if value is None else value for name, value in zip(_FILES, given, strict=True)
+    )
     place = address_of(
         address,
         tls=tls,
-        ca_file=files["ca_file"],
-        certificate_file=files["client_certificate_file"],
-        key_file=files["client_key_file"],
+        ca_file=ca_file,
+        certificate_file=certificate_file,
+        key_file=key_file,
         has_token=bool(token_file),
     )
     BACKGROUND.is_traced |= traced

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import inspect
 import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
@@ -50,10 +51,12 @@ class Core:
         on_away: Callable[[str], None] | None,
         on_refused: Callable[[str], None] | None,
     ) -> None:
-        """`make` makes a connection of its own to the address, each time."""
-        self.channel = Channel(make)
-        self._probes = Channel(make)
-        self.link = Link(address, self._probe, self._ask, self._renew, _at_home(on_away), _at_home(on_refused))
+        """`make` makes a connection of its own to the address, each time. Raises TypeError for a callback that would
+        have to be awaited."""
+        told = _at_home("on_away", on_away), _at_home("on_refused", on_refused)
+        self.link = Link(address, self._probe, self._ask, self._renew, *told)
+        self.channel = Channel(make, self.link.heard)
+        self._probes = Channel(make, self.link.heard)
         self._pool = Pool(make)
         self._make = make
         self._turns: set[TurnParts] = set()
@@ -106,7 +109,7 @@ class Core:
             return await stub.GetServerInfo(sidecar_pb2.GetServerInfoRequest(), timeout=timeout_s)
         except grpc.aio.AioRpcError as error:
             if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
-                left, self._probes = self._probes, Channel(self._make)
+                left, self._probes = self._probes, Channel(self._make, self.link.heard)
                 await left.close_itself()
             raise
 
@@ -121,7 +124,8 @@ class Core:
     # --- on our loop -------------------------------------------------------------------------------------------------
 
     async def wait_until_ready(self, timeout_s: float) -> None:
-        """Returns once the sidecar says that it serves and does not count as away. Raises TimeoutError."""
+        """Returns once the sidecar says that it serves and does not count as away. Raises TimeoutError, and AioRpcError
+        when the client is closed."""
         async with asyncio.timeout(timeout_s):
             while True:
                 if await self._serves() and not self.link.away:
@@ -205,11 +209,13 @@ class Core:
             closing.result(DEFAULT_FLUSH_S + _LEAVE_S)
 
 
-def _at_home(tell: Callable[[str], None] | None) -> Callable[[str], None] | None:
+def _at_home(name: str, tell: Callable[[str], None] | None) -> Callable[[str], None] | None:
     """Tells the agent where it lives: on the loop that it connected on, else on a thread. What it raises is reported
-    there, and hinders nothing here."""
+    there, and hinders nothing here. Raises TypeError for a coroutine function, which nobody would await."""
     if tell is None:
         return None
+    if inspect.iscoroutinefunction(tell) or inspect.iscoroutinefunction(type(tell).__call__):
+        raise TypeError(f"{name}: a function is expected, and no coroutine function")
     try:
         home = asyncio.get_running_loop()
     except RuntimeError:

@@ -103,13 +103,13 @@ class Delivery:
             away.cancel()
         return True
 
-    def has_all(self) -> bool:
-        """Everything reported so far was received."""
-        return self._queue.has_all
+    def has(self, count: int) -> bool:
+        """So many events were received."""
+        return self._queue.received_count >= count
 
-    def is_quiet(self) -> bool:
-        """Everything reported so far was received, and nothing that the sidecar says to it is in progress."""
-        return self._queue.has_all and not self._pending
+    def is_quiet(self, count: int) -> bool:
+        """So many events were received, and nothing that the sidecar says to them is in progress."""
+        return self.has(count) and not self._pending
 
     async def next_news(self) -> None:
         """Returns once something has changed."""
@@ -198,7 +198,7 @@ class Delivery:
     async def _stream(self, thinking: Any, stream: "_Stream", outage: int) -> None:
         """Returns when the sidecar has closed the stream. Raises AioRpcError, and CancelledError when the sidecar has
         gone away."""
-        self._queue.has_all = False
+        self._queue.received_count = 0
         call = thinking.RunTurn(self._requests(stream))
         guard = asyncio.create_task(self._cancel_when_away(call))
         try:
@@ -282,8 +282,7 @@ class Delivery:
         self._pending = bool(ack.pending_ids)
         if ack.withdrawn_ids:
             self._queue.withdraw(ack.withdrawn_ids)
-        if ack.received >= stream.sent:
-            self._queue.received(stream.sent - stream.durable)
+        self._queue.received(max(0, min(ack.received, stream.sent) - stream.durable))
         self._tell()
 
     # --- reports -----------------------------------------------------------------------------------------------------
@@ -331,7 +330,10 @@ class Delivery:
         return True
 
     def _report_pause_s(self, error: Exception, outage: int) -> float:
-        """As of a stream; but a sidecar whose store is away takes the report later, and the agent goes on with it."""
+        """As of a stream; but a sidecar whose store is away takes the report later, and the agent goes on with it. One
+        that has no answer in time is busy: whether it is silent is found otherwise."""
+        if isinstance(error, grpc.aio.AioRpcError) and error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+            return 0.0
         if isinstance(error, grpc.aio.AioRpcError) and is_unable(error):
             self._link.heard()
             return problem_of(error).retry_after_s or 0.0

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator
 import grpc
 
 from sidemirror_client.calls import TokenUnusable
-from sidemirror_client.problem import FINAL, is_refused, is_unable, reason_of
+from sidemirror_client.problem import FINAL, is_answer, is_refused, is_unable, reason_of
 
 _log = logging.getLogger("sidemirror_client")
 
@@ -303,8 +303,9 @@ class Link:
             except grpc.aio.AioRpcError as error:
                 if error.code() is grpc.StatusCode.UNAUTHENTICATED:
                     self._refuse(error)
-                pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
-                continue
+                if not is_answer(error):
+                    pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+                    continue
             except (OSError, ValueError):
                 pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
                 continue

@@ -50,6 +50,12 @@ def is_unable(error: grpc.aio.AioRpcError) -> bool:
     return error.code() is grpc.StatusCode.UNAVAILABLE and problem_of(error).reason not in ("", "DRAINING")
 
 
+def is_answer(error: grpc.aio.AioRpcError) -> bool:
+    """Whether the sidecar itself says so, and can be used: its store is there, and it knows the token."""
+    is_there = error.code() not in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNAUTHENTICATED)
+    return is_there and bool(problem_of(error).reason)
+
+
 def reason_of(error: grpc.aio.AioRpcError) -> str:
     """The status and gRPC's own words, which say what is wrong with a connection."""
     return f"{error.code().name} ({error.details()})" if error.details() else error.code().name

@@ -21,7 +21,7 @@ from sidemirror_client.link import FIRST_PAUSE_S, Link
 from sidemirror_client.losses import Losses
 from sidemirror_client.problem import is_refused
 from sidemirror_client.text import sendable
-from sidemirror_client.turn_queue import Queue, Wakes, cut
+from sidemirror_client.turn_queue import End, Queue, Wakes, cut
 
 T = TypeVar("T")
 _log = logging.getLogger("sidemirror_client")
@@ -151,11 +151,11 @@ class TurnParts:
             score = None
         goal = self._goal if goal is None else goal
         report = None if goal is None or outcome == _UNSPECIFIED else _goal_report(goal, outcome, self.id)
-        self._queue.put_reports(outcome, score, report)
-        self.report(turn_finished=pb.TurnFinished(outcome=outcome, score=score))
+        finished = pb.TurnEvent(turn_finished=pb.TurnFinished(outcome=outcome, score=score))
+        self._put(finished, end=End(outcome, score, report))
 
-    def _put(self, event: pb.TurnEvent, *, can_wait: bool = False) -> str:
-        wakes = self._queue.put(event, can_wait=can_wait)
+    def _put(self, event: pb.TurnEvent, *, can_wait: bool = False, end: End | None = None) -> str:
+        wakes = self._queue.put(event, can_wait=can_wait, end=end)
         if wakes and self._delivery is not None:
             BACKGROUND.soon(self._delivery.send if wakes is Wakes.NOW else self._delivery.gather)
         return event.event_id
@@ -221,8 +221,10 @@ class TurnParts:
         delivery = await self._wait(lambda one: one.summary is not None, timeout_s)
         return delivery.summary if delivery else None
 
-    async def _quiet(self, timeout_s: float) -> None:
-        await self._wait(Delivery.is_quiet, timeout_s)
+    def _quiet(self, timeout_s: float) -> Coroutine[Any, Any, Delivery | None]:
+        """Waits for what is reported by now alone: an agent may report on meanwhile."""
+        count = self._queue.count
+        return self._wait(lambda one: one.is_quiet(count), timeout_s)
 
     async def _recall(
         self, task: str | None, tools: Sequence[str], max_items: int, timeout_s: float
@@ -241,9 +243,12 @@ class TurnParts:
         self._queue.shown(block.receipt_id)
         return block if block.text else None
 
-    async def _critique(self, text: str, user_message: str, timeout_s: float) -> common_pb2.CritiqueResult | None:
+    async def _critique(
+        self, text: str, user_message: str, count: int, timeout_s: float
+    ) -> common_pb2.CritiqueResult | None:
+        """`count`: of the events that are received first."""
         began_s = _now_s()
-        await self._wait(lambda one: one.has_all(), timeout_s)
+        await self._wait(lambda one: one.has(count), timeout_s)
         left_s = began_s + timeout_s - _now_s()
         if left_s <= 0:
             self._link.late("critique", began_s)
@@ -340,7 +345,7 @@ class Turn(TurnParts):
     ) -> common_pb2.CritiqueResult | None:
         """The verdict on a response that was not sent yet, beside what the turn's tools returned; None without one in
         time. `user_message`: the turn's question when it is empty."""
-        return await _across(self._critique(text, user_message, timeout_s), None)
+        return await _across(self._critique(text, user_message, self._queue.count, timeout_s), None)
 
     async def revised(
         self,
@@ -413,7 +418,7 @@ class SyncTurn(TurnParts):
         self, text: str, user_message: str = "", *, timeout_s: float = CRITIQUE_S
     ) -> common_pb2.CritiqueResult | None:
         """The verdict on a response that was not sent yet; None without one in time."""
-        return _done(self._critique(text, user_message, timeout_s), None)
+        return _done(self._critique(text, user_message, self._queue.count, timeout_s), None)
 
     def revised(
         self, answer: str, again: Callable[[str], str], user_message: str = "", *, timeout_s: float = CRITIQUE_S

@@ -33,8 +33,9 @@ _CUT = " … [cut]"
 # turn.
 _LONGEST_NAME = 256
 _UNNAMED = "unnamed"
-# An event that would not fit the sidecar's 4 MiB a message, texts cut.
-_MOST_EVENT_BYTES = 4 * 1024 * 1024 - 64 * 1024
+# What would not fit the sidecar's 4 MiB a message, texts cut: a goal's tasks, or the messages of a turn's beginning. It
+# takes 1 MiB of an event; a larger one is sent all the same, since it says then why the turn is refused.
+_MOST_MESSAGE_BYTES = 4 * 1024 * 1024 - 64 * 1024
 # Events to which the sidecar says nothing, and behind which others come soon.
 _GATHERED = frozenset({"model_started", "model_returned", "tool_called"})
 # Directives that nobody takes: the oldest go.
@@ -47,6 +48,15 @@ class Wakes(IntEnum):
     NOT = 0
     SOON = 1
     NOW = 2
+
+
+@dataclass(frozen=True)
+class End:
+    """What follows a turn's end: its outcome, for each receipt that it has by then, and its goal."""
+
+    outcome: common_pb2.TaskOutcome
+    score: float | None
+    goal: goal_reflection_pb2.ReportGoalRequest | None
 
 
 @dataclass(frozen=True)
@@ -69,14 +79,15 @@ class Queue:
         self.events: deque[pb.TurnEvent] = deque()
         self._reports: deque[Report] = deque()
         self._bytes = 0
-        self._count = 0
+        # Events that were taken in.
+        self.count = 0
         self._receipts: dict[str, None] = {}
         self._directives: deque[pb.TurnDirective] = deque(maxlen=_MOST_DIRECTIVES)
         self.is_finished = False
         self._is_late = False
         self._is_over = False
-        # The sidecar has received all events.
-        self.has_all = False
+        # Of these, how many the sidecar has received, as far as it has said on the stream that is open.
+        self.received_count = 0
         # How our loop knows that there is something.
         self.woken = Wakes.NOT
         self.dropped = 0
@@ -87,9 +98,10 @@ class Queue:
 
     # --- the agent ---------------------------------------------------------------------------------------------------
 
-    def put(self, event: pb.TurnEvent, *, can_wait: bool) -> Wakes:
+    def put(self, event: pb.TurnEvent, *, can_wait: bool = False, end: End | None = None) -> Wakes:
         """Takes an event, cut to what the sidecar takes, and fills in what it lacks. `can_wait`: of whatever kind it
-        is, the sidecar says nothing to it. Returns how our loop has to be woken."""
+        is, the sidecar says nothing to it. `end`: what follows it, which is the turn's end. Returns how our loop has to
+        be woken."""
         event.event_id = event.event_id or str(uuid.uuid4())
         event.agent = event.agent or self._agent
         if not event.HasField("time"):
@@ -103,6 +115,8 @@ class Queue:
             cut(event)
             size = event.ByteSize()
         with self._lock:
+            if end is not None and not self.is_finished:
+                self._put_end(end)
             if not (self.is_finished or self._is_over or (not ends and self._is_full(size))):
                 return self._take_in(event, size, kind, can_wait or kind in _GATHERED)
             is_again = ends and self.is_finished
@@ -119,33 +133,22 @@ class Queue:
 
     def _take_in(self, event: pb.TurnEvent, size: int, kind: str | None, can_wait: bool) -> Wakes:
         self.is_finished = kind == "turn_finished"
-        self._count += 1
+        self.count += 1
         self._keep(size)
         self.events.append(event)
-        self.has_all = False
         wakes = Wakes.SOON if can_wait else Wakes.NOW
         if wakes <= self.woken:
             return Wakes.NOT
         self.woken = wakes
         return wakes
 
-    def put_reports(
-        self,
-        outcome: common_pb2.TaskOutcome,
-        score: float | None,
-        goal: goal_reflection_pb2.ReportGoalRequest | None,
-    ) -> None:
-        """What follows the turn's end: its outcome, for each receipt that it has by then, and its goal. Call it before
-        the end is put."""
-        with self._lock:
-            if self.is_finished:
-                return
-            if self._is_over:
-                self._losses.add(self.turn_id, goals=goal is not None)
-                return
-            self._outcome = (outcome, score)
-            if goal is not None:
-                self._add(Report("the goal", goal))
+    def _put_end(self, end: End) -> None:
+        if self._is_over:
+            self._losses.add(self.turn_id, goals=end.goal is not None)
+            return
+        self._outcome = (end.outcome, end.score)
+        if end.goal is not None:
+            self._add(Report("the goal", end.goal))
 
     def shown(self, receipt_id: str) -> None:
         """The turn was given a block with this receipt."""
@@ -185,9 +188,9 @@ class Queue:
             return list(islice(self.events, count, count + 501))
 
     def received(self, count: int) -> None:
-        """The sidecar has received the first `count` events."""
+        """The sidecar has received the first `count` events that wait."""
         with self._lock:
-            self.has_all = len(self.events) <= count
+            self.received_count = self.count - len(self.events) + count
 
     def forget(self, count: int) -> None:
         """The first `count` events are durable."""
@@ -272,8 +275,8 @@ class Queue:
     def _is_full(self, size: int) -> bool:
         """There is no room for so many bytes."""
         return (
-            self._count >= MOST_EVENTS
-            or size > _MOST_EVENT_BYTES
+            self.count >= MOST_EVENTS
+            or size > _MOST_MESSAGE_BYTES
             or self._bytes + size > MOST_BYTES
             or self._link.waiting_bytes + size > MOST_BYTES_IN_ALL
         )

@@ -7,7 +7,7 @@ back to the model: the reason to revise one stands in the event that carries it.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -38,6 +38,8 @@ class _Watch:
         # What it runs in itself.
         self.outer = CURRENT.get()
         self.answer: str | None = None
+        # Has its task tell of its end no more.
+        self.let_go: Callable[[], object] | None = None
         # For each agent: ADK makes requests anew from the session's events.
         self.added: defaultdict[str, Added] = defaultdict(Added)
 
@@ -67,9 +69,15 @@ class SidemirrorPlugin(BasePlugin):
         begin = partial(self._home.begin, task, session_id=_session_id(invocation_context.session), agent=agent)
         if (run := first_to_watch(key, begin)) is None:
             return None
-        self._open[key] = _Watch(run)
+        self._open[key] = watch = _Watch(run)
         if (runs := asyncio.current_task()) is not None:
-            runs.add_done_callback(lambda done: self._ended(key, error=error_of(done) or asyncio.CancelledError()))
+
+            def done(task: "asyncio.Task[Any]") -> None:
+                self._ended(key, error=error_of(task) or asyncio.CancelledError())
+
+            runs.add_done_callback(done)
+            # It may be a worker's, and live as long as the process.
+            watch.let_go = partial(runs.remove_done_callback, done)
         return None
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
@@ -82,6 +90,8 @@ class SidemirrorPlugin(BasePlugin):
 
     def _ended(self, invocation_id: str, error: BaseException | None = None) -> None:
         if watch := self._open.pop(invocation_id, None):
+            if watch.let_go is not None:
+                watch.let_go()
             watch.run.end(watch.answer if error is None else None, error)
 
     # --- the model ---------------------------------------------------------------------------------------------------

@@ -15,9 +15,11 @@ MODEL = "gemini-2.5-flash"
 
 
 def test_the_program_runs(endpoint: Endpoint, address: str, tmp_path: Path) -> None:
-    endpoint.script(MODEL, [stories.BAD], [stories.GOOD], stories.RIGHT)
+    # The page's table is empty: another number contradicts what its tool returns.
+    right = "There are 0 orders."
+    endpoint.script(MODEL, [stories.BAD], [stories.GOOD], right)
     printed = Page(FOLDER, tmp_path).run(endpoint, SIDEMIRROR_ADDRESS=address)
-    assert printed == f"{stories.RIGHT}\n"
+    assert printed == f"{right}\n"
     assert "[reflection] " in endpoint.seen[MODEL][1].request.text
 
 

@@ -84,6 +84,19 @@ async def ask(plugin: Any, agent: LlmAgent, task: str, *, streamed: bool = False
     return answer_of(await events_of(plugin, agent, task, streamed=streamed))
 
 
+async def test_nothing_of_an_invocation_that_has_ended_stays_with_its_task(endpoint: Endpoint, client: Client) -> None:
+    """A worker's task has one after the other. Seen to keep a callback of each."""
+    endpoint.script("m", stories.RIGHT)
+    task: Any = asyncio.current_task()
+
+    def kept() -> int:
+        return len(task._callbacks or ())  # noqa: SLF001  # nothing else says it
+
+    before = kept()
+    await ask(SidemirrorPlugin(client=client), agent_of(endpoint, "m"), stories.TASK)
+    assert kept() == before
+
+
 @pytest.mark.parametrize("streamed", [False, True])
 async def test_advice_stands_behind_the_failing_calls_result(
     endpoint: Endpoint, client: Client, sidecar: Sidecar, streamed: bool

@@ -25,7 +25,7 @@ from sidemirror_langchain import Settings, SidemirrorMiddleware
 
 from sidemirror.v1 import common_pb2
 from sidemirror_client import Sidemirror as Client
-from sidemirror_client.background import BACKGROUND
+from sidemirror_client.background import BACKGROUND, FORKED
 
 
 def model(endpoint: Endpoint, name: str, **more: Any) -> ChatOpenAI:
@@ -395,7 +395,7 @@ async def test_after_a_fork_the_run_is_the_same(
     endpoint.script("m", [Call("search_payments", {"text": "taxi"})], stories.WRONG_TOTAL)
     agent = agent_of(endpoint, "m", SidemirrorMiddleware(client=client), search_payments)
     with monkeypatch.context() as child:
-        child.setattr(BACKGROUND, "_is_forked", True)
+        child.setattr(BACKGROUND, "_why_not", FORKED)
         assert await ask(agent, stories.PAYMENTS_TASK, how) == stories.WRONG_TOTAL
 
 

@@ -10,9 +10,11 @@ FOLDER = Path(__file__).parents[1]
 
 
 def test_the_program_runs(endpoint: Endpoint, address: str, tmp_path: Path) -> None:
-    endpoint.script("gpt-5", [stories.BAD], [stories.GOOD], stories.RIGHT)
+    # The page's table is empty: another number contradicts what its tool returns.
+    right = "There are 0 orders."
+    endpoint.script("gpt-5", [stories.BAD], [stories.GOOD], right)
     printed = Page(FOLDER, tmp_path).run(endpoint, SIDEMIRROR_ADDRESS=address)
-    assert printed == f"{stories.RIGHT}\n"
+    assert printed == f"{right}\n"
     assert "[reflection] " in endpoint.seen["gpt-5"][1].request.text
 
 

@@ -5,7 +5,9 @@ task stand behind the user's prompt, advice behind the results of the tools, and
 """
 
 import asyncio
+import contextlib
 import logging
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -29,7 +31,7 @@ from pydantic_core import to_json
 from pydantic_graph import End
 
 from sidemirror_client import Sidemirror as Client
-from sidemirror_client.adapter import Home, Run, Settings, first_to_watch
+from sidemirror_client.adapter import Home, Run, Settings, as_text, first_to_watch
 
 __all__ = ["Settings", "Sidemirror"]
 
@@ -150,8 +152,7 @@ class _OfRun(AbstractCapability[AgentDepsT]):
     def _ended(self, call_id: str, part: Any) -> None:
         """A call's result. One that the model is to mend is a retry prompt, and from 2.60 on a result that says so."""
         failed = getattr(part, "outcome", "retried") in ("failed", "retried")
-        text = part.content if failed and isinstance(part.content, str) else _text(part.content)
-        said = text if failed else part.model_response_str()
+        said = _text(part.content) if failed else _shown(part.model_response_str, part.content)
         self._run.tool_returned(call_id, said, is_error=failed)
 
     async def after_output_process(
@@ -198,4 +199,12 @@ class _OfRun(AbstractCapability[AgentDepsT]):
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else to_json(value, serialize_unknown=True).decode()
+    return value if isinstance(value, str) else _shown(lambda: to_json(value, serialize_unknown=True).decode(), value)
+
+
+def _shown(show: Callable[[], str], value: Any) -> str:
+    """What `show` makes of the value; of one that is no JSON, such as bytes of a picture, what Python shows."""
+    # The agent goes on: a value's own methods may raise anything.
+    with contextlib.suppress(Exception):
+        return show()
+    return as_text(value)

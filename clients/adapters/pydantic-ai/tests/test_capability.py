@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ModelRetry, Tool
-from pydantic_ai.messages import ModelMessagesTypeAdapter
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.models.test import TestModel
@@ -294,6 +294,23 @@ async def test_without_a_sidecar_the_run_is_the_same(endpoint: Endpoint, away: C
     assert with_ == without
 
 
+async def test_bytes_that_are_no_text_are_reported(client: Client, sidecar: Sidecar) -> None:
+    """As the model gets them. Seen to fail the run, after its tool had worked."""
+
+    def draw() -> bytes:
+        return b"\xff\xfe"
+
+    def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        return ModelResponse(parts=[ToolCallPart("draw", {})] if len(messages) == 1 else [TextPart("Done.")])
+
+    agent = Agent(FunctionModel(answer), tools=[draw], capabilities=[Sidemirror(client=client)])
+    assert (await agent.run("Draw it.")).output == "Done."
+    events = sidecar.events(sidecar.turns()[0].turn_id)
+    (said,) = (one.tool_returned.content for one in events if one.HasField("tool_returned"))
+    # Early versions make JSON of it.
+    assert said.strip('"') == "__4="
+
+
 class TestTheFrameworksOwnTestModels:
     """With the capability in place they work as before."""
 
@@ -303,8 +320,6 @@ class TestTheFrameworksOwnTestModels:
         assert "tool_returned" in kinds(sidecar.events(sidecar.turns()[0].turn_id))
 
     async def test_function_model_and_override(self, client: Client, sidecar: Sidecar) -> None:
-        from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
-
         def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
             return ModelResponse(parts=[TextPart("Fine.")])
 
