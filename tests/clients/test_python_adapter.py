@@ -57,6 +57,14 @@ def test_a_run_without_advice_says_so_at_its_start() -> None:
     assert not client.started.get("without_advice")
 
 
+def test_a_run_of_an_agent_with_a_shell_says_so_at_its_start() -> None:
+    shell, client = Recorded(), Recorded()
+    Home(shell, Settings(has_shell=True)).begin("task")
+    run_on(client)
+    assert shell.started["has_shell"]
+    assert not client.started.get("has_shell")
+
+
 def test_half_characters_are_reported_as_question_marks() -> None:
     client = Recorded()
     run = run_on(client, "open a\udc80")

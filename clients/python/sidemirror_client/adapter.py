@@ -98,6 +98,8 @@ class _Shared:
             "model": _name(asked[1]),
             "config": pb.ThinkingConfig(level=settings.level),
         }
+        if settings.has_shell:
+            started["has_shell"] = True
         if not settings.advice:
             started["without_advice"] = True
         if settings.budget is not None:

@@ -30,6 +30,8 @@ class Settings:
     # Lessons for the task are shown at the start.
     lessons: bool = True
     lessons_s: float = RECALL_S
+    # The agent can run commands: it is told fixed sentences and lessons that a person reviewed, and nothing else.
+    has_shell: bool = False
     # What the sidecar says to what was reported is shown with the next request to the model. Off, it says nothing.
     advice: bool = True
     advice_s: float = ADVICE_S
@@ -51,7 +53,7 @@ class Settings:
         object.__setattr__(self, "level", _level(self.level))
         if self.budget is not None:
             instance_of("budget", self.budget, pb.TurnBudget)
-        for name in ("lessons", "advice"):
+        for name in ("lessons", "has_shell", "advice"):
             if not isinstance(getattr(self, name), bool):
                 raise _mistyped(name, "True or False", getattr(self, name))
         for name in ("lessons_s", "advice_s", "critique_s"):

@@ -49,6 +49,7 @@ class Started(TypedDict, total=False):
     reflection_mode: pb.ReflectionMode
     critique_mode: common_pb2.CritiqueMode
     context: pb.ContextWish
+    has_shell: bool
     without_advice: bool
 
 

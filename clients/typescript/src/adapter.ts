@@ -56,6 +56,7 @@ export class Run {
       provider: name(provider),
       model: name(model),
       config: create(ThinkingConfigSchema, { level: settings.level }),
+      hasShell: settings.hasShell ?? false,
       withoutAdvice: !(settings.advice ?? true),
       ...(settings.budget && { budget: settings.budget }),
     });

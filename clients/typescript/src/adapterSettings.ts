@@ -19,6 +19,8 @@ export interface Settings {
   lessons?: boolean | undefined;
   /** 2 seconds by default. */
   lessonsMs?: number | undefined;
+  /** The agent can run commands: it is told fixed sentences and lessons that a person reviewed, and nothing else. */
+  hasShell?: boolean | undefined;
   /** What the sidecar says to what was reported is shown with the next request; true by default. Off, it says nothing. */
   advice?: boolean | undefined;
   /** 1 second by default. */
@@ -70,6 +72,7 @@ const CHECKS: Required<{ [name in keyof Settings]: Check }> = {
   budget: isBudget,
   lessons: isSwitch,
   lessonsMs: isTime,
+  hasShell: isSwitch,
   advice: isSwitch,
   adviceMs: isTime,
   revisions: check((value) => Number.isSafeInteger(value) && value >= 0, "a whole number, 0 or more"),

@@ -15,6 +15,7 @@ const WRONG = [
   [{ budget: { maxTokens: "many" } }, /"budget" .*max_tokens/],
   [{ lessons: "no" }, /"lessons" is true or false.*"no"/],
   [{ advice: 0 }, /"advice" is true or false/],
+  [{ hasShell: 1 }, /"hasShell" is true or false/],
   [{ lessonsMs: "10" }, /"lessonsMs" is milliseconds/],
   [{ adviceMs: Number.NaN }, /"adviceMs" is milliseconds/],
   [{ critiqueMs: Number.POSITIVE_INFINITY }, /"critiqueMs" is milliseconds/],
