@@ -84,13 +84,13 @@ def missing_tests(text: str) -> list[str]:
     return found
 
 
-def test_each_threat_names_tests_that_exist_and_what_does_not_hold() -> None:
+def test_each_threat_names_tests_that_exist_and_the_residual_risk() -> None:
     page = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
     threats = page.split("\n## ")[1:]
     assert len(threats) == 10
     for threat in threats:
         assert _TEST.search(threat), threat.partition("\n")[0]
-        assert "*Does not hold:*" in threat, threat.partition("\n")[0]
+        assert "**Residual risk:**" in threat, threat.partition("\n")[0]
     assert missing_tests(page) == []
     assert page.count("::") == len(_TEST.findall(page)) + 1, "the form of it, at the top"
 
