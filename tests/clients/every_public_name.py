@@ -59,6 +59,7 @@ async def whole(sidemirror: Sidemirror) -> str:
         budget=pb.TurnBudget(max_reflections=1),
         reflection_mode=pb.REFLECTION_MODE_UNSPECIFIED,
         critique_mode=CRITIQUE_MODE_UNSPECIFIED,
+        has_shell=True,
         without_advice=True,
     )
     async with turn:
