@@ -76,13 +76,13 @@ async def situation_ms(agent: Agent, situation: str, runs: int) -> dict[str, lis
         return found
 
 
-def row(adapter: str, runs: int) -> None:
+def row(adapter: str, runs: int, situations: Sequence[str]) -> None:
     """Prints the figures of one adapter, situation by situation."""
-    took: dict[str, dict[str, list[list[float]]]] = {situation: {} for situation in SITUATIONS}
+    took: dict[str, dict[str, list[list[float]]]] = {situation: {} for situation in situations}
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
         agent = agent_of(adapter, Path(scratch))
         for _ in range(ROUNDS):
-            for situation in SITUATIONS:
+            for situation in situations:
                 for tool, times in asyncio.run(situation_ms(agent, situation, runs)).items():
                     took[situation].setdefault(tool, []).append(times)
     for situation, found in took.items():
@@ -100,11 +100,12 @@ def row(adapter: str, runs: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=40, help="runs of an agent in a round, of ten calls each")
+    parser.add_argument("--only", nargs="+", choices=SITUATIONS[1:], help="besides the agent without the adapter")
     parser.add_argument("adapter", nargs="*", choices=[*NAMES, []], help="all unless named")
     given = parser.parse_args()
     print(f"{'ms':14} {'sidecar':8} {'call':6} {'n':>6} {'p50':>8} {'p99':>8} {'+p50':>8} {'+p99':>8}")
     for adapter in given.adapter or NAMES:
-        row(adapter, given.runs)
+        row(adapter, given.runs, ("without", *(given.only or SITUATIONS[1:])))
 
 
 if __name__ == "__main__":
