@@ -54,6 +54,15 @@ def test_what_a_command_changes(command: str, reads: bool) -> None:
     assert only_reads(call) is reads
 
 
+def test_arguments_that_were_cut_are_no_command() -> None:
+    """Seen to fail: a retry that worked was not taken for one."""
+    cut = '{"file": "orders.csv", "rows": [[1, "Ann'
+    failed = ToolEvidence("upload_rows", "Error: timed out", failed=True, arguments=cut)
+    answer = "All orders are uploaded."
+    assert found("failures", answer, failed)
+    assert found("failures", answer, failed, ok("upload_rows", "done", cut)) == []
+
+
 @pytest.mark.parametrize(
     ("answer", "call", "claimed"),
     [

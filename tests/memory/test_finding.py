@@ -152,6 +152,17 @@ async def test_what_was_read_before_something_was_learned_is_not_held(own: Findi
     assert await own.told(2) == sentence(5)
 
 
+async def test_what_is_learned_of_another_failure_leaves_a_read_alone(own: Finding) -> None:
+    """Seen to fail: on a busy sidecar hardly any read was held, and each failing call asked the store."""
+    own.rows.rows, own.rows.let_go = tries(5), asyncio.Event()
+    reading = asyncio.create_task(own.told(1))
+    await until(lambda: own.rows.reads == 1, within_s=20)
+    await own.finder.learned(SCOPE, ["another"])
+    own.rows.let_go.set()
+    assert await reading == sentence(5)
+    assert (await own.told(2), own.rows.reads) == (sentence(5), 1)
+
+
 async def test_a_receipt_and_its_trial_are_one_write(own: Finding, monkeypatch: pytest.MonkeyPatch) -> None:
     """Seen to fail with a receipt that is issued first."""
     writes, write = 0, SqliteDatabase.write

@@ -143,6 +143,18 @@ def test_export_and_import(
         assert run("import", "--project-id", "third", "-")[2].startswith("2 imported, 0 were known.\n")
 
 
+def test_a_line_that_is_no_utf_8_is_refused_and_the_others_are_not(
+    run: Run, ids: pb.StoreReflectionResponse, tmp_path: Path
+) -> None:
+    """Seen to fail: the line was imported with other letters."""
+    file = tmp_path / "memories.jsonl"
+    run("export", str(file))
+    one, two = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(one.replace(b"{", b'{"torn": "\xff", ', 1) + two)
+    code, _, err = run("import", "--project-id", "another", str(file))
+    assert (code, err) == (65, "1 imported, 0 were known.\nline 1: it is not UTF-8\n")
+
+
 def test_what_was_erased_is_not_imported_again(run: Run, server: SidecarThread, tmp_path: Path) -> None:
     """Seen to be told of nowhere."""
     with memories(server) as stub:

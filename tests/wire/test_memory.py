@@ -19,6 +19,7 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror_server.models.answers import MemoryReflectionAnswer
+from sidemirror_server.rpc.memory import export_reflections
 from sidemirror_server.vocabulary.status import ResultStatus
 from tests.critique.cast import Cast
 from tests.memory.talk import event, export, imported, listed, memories, played
@@ -387,7 +388,11 @@ def everything(stub: ReflectiveMemoryServiceStub, **scope: str) -> list[tuple[pb
     return found
 
 
-def test_an_export_is_imported_the_same_and_twice_without_doubles(tmp_path: Path) -> None:
+def test_an_export_is_imported_the_same_and_twice_without_doubles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Versions are read by twos. Seen to fail where those beyond the first ones are left out."""
+    monkeypatch.setattr(export_reflections, "_VERSIONS", 2)
     (tmp_path / "one").mkdir()
     (tmp_path / "other").mkdir()
     with sidecar(tmp_path / "one") as one, memories(one) as stub:
