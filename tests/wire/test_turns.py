@@ -476,3 +476,18 @@ def test_a_turn_that_is_over_is_not_asked_about(stub: ThinkingServiceStub) -> No
     turn_id = stub.StartTurn(pb.StartTurnRequest()).plan.turn_id
     stub.FinishTurn(pb.FinishTurnRequest(turn_id=turn_id))
     assert refused(lambda: stub.ShouldReflect(pb.ShouldReflectRequest(turn_id=turn_id))) == WRONG_STATE
+
+
+def test_who_reports_by_calls_is_sent_what_a_stream_is_sent(stub: ThinkingServiceStub, session_id: str) -> None:
+    """A periodic reflection with nothing to say is on record, and not sent. Seen to fail: it was sent."""
+    turn_id = f"{session_id}/1"
+    config = pb.ThinkingConfig(level=pb.THINK_LEVEL_MEDIUM, reflect_every=1)
+    auto = pb.REFLECTION_MODE_AUTO
+    stub.StartTurn(pb.StartTurnRequest(session_id=session_id, turn_id=turn_id, config=config, reflection_mode=auto))
+    events = [called("list_tables"), returned("orders")]
+    sent = stub.ReportEvents(pb.ReportEventsRequest(turn_id=turn_id, events=events, wait=Duration(seconds=20)))
+    made = [one.directive for one in entries(stub, turn_id) if one.directive.HasField("reflection")]
+    assert [(one.reflection.status, list(one.reasons)) for one in made] == [
+        (common_pb2.RESULT_STATUS_NOTHING, [pb.REFLECTION_REASON_PERIODIC])
+    ]
+    assert not [one for one in sent.directives if one.HasField("reflection")]
