@@ -53,8 +53,9 @@ class Speaking(grpc.GenericRpcHandler):
             if has_returned:
                 await asyncio.sleep(0.2)
                 nudge = pb.TurnDirective(directive_id="n", sequence=5, nudge=pb.Nudge(message="look out"))
+                # It is being written by then; who waits on this loop has not heard of it.
+                asyncio.get_running_loop().call_soon(self.said)
                 yield pb.RunTurnResponse(directives=[nudge, self._ack(count)])
-                self.said()
 
     def _ack(self, count: int, *pending: str) -> pb.TurnDirective:
         return pb.TurnDirective(ack=pb.TurnAck(received=count, durable=count, pending_ids=pending))
