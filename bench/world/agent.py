@@ -22,6 +22,15 @@ _NAME = re.compile(r"`(\w+)`")
 _QUOTED = re.compile(r"“[^”]*”")
 _AGAIN = "it was sent again"
 """How the sidecar's sentence about the same call begins."""
+_WRITTEN = re.compile(r"`(\w+)` written as ([^.]+)\.")
+_FORMS: Final = {
+    "capital letters": "[A-Z]+",
+    "digits": "[0-9]+",
+    "a hyphen": "-",
+    "a number sign": "#",
+}
+"""What the agent understands of how a value is to be written."""
+_FILLED = re.compile(r"(\d+) digits with zeros in front")
 
 
 class Told(NamedTuple):
@@ -81,8 +90,27 @@ def named(options: Sequence[Option], sentences: Sequence[str]) -> list[Option]:
     the agent's own call or its error, and names nothing."""
     words = [word for sentence in sentences for word in _NAME.findall(_QUOTED.sub(" ", sentence))]
     again = any(_AGAIN in sentence for sentence in sentences)
-    found = [option for option in options if (option.name in words if option.name else again)]
+    found = [
+        option
+        for option in options
+        if (option.name in words and _is_written_so(option, sentences) if option.name else again)
+    ]
     return sorted(found, key=lambda option: words.index(option.name) if option.name else -1)
+
+
+def _is_written_so(option: Option, sentences: Sequence[str]) -> bool:
+    """Whether the option writes its argument as the sentences say, if they say how."""
+    forms = [form for sentence in sentences for name, form in _WRITTEN.findall(sentence) if name == option.name]
+    value = str(option.call.arguments.get(option.name, ""))
+    return not forms or any(re.fullmatch(_pattern(form), value) for form in forms)
+
+
+def _pattern(form: str) -> str:
+    parts = re.split(r", | and ", form)
+    filled = [_FILLED.fullmatch(part) for part in parts]
+    return "".join(
+        f"[0-9]{{{match[1]}}}" if match else _FORMS.get(part, ".*") for part, match in zip(parts, filled, strict=True)
+    )
 
 
 async def live(situation: Situation, world: World, episode: int, ear: Ear | None, rng: Random) -> Met:

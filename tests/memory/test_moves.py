@@ -24,7 +24,7 @@ from sidemirror_server.memory.recoveries.observation import (
 )
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.silence import Gate, MissedGate
-from tests.memory.trails import BLIND, HOUR_US, SHOW_TABLES, SIGNATURE, row, where
+from tests.memory.trails import BLIND, HOUR_US, SHOW_TABLES, SIGNATURE, mixed, row, where
 
 AGAIN = Move(MoveKind.SENT_AGAIN)
 EMAIL = Move(MoveKind.CHANGED, ("email",), True, ValueKind.EMAIL, CameFrom.USER_ASKED)
@@ -47,18 +47,39 @@ def test_five_tries_are_enough_and_four_are_not() -> None:
 @pytest.mark.parametrize(("worked", "tries", "told"), [(10, 20, False), (11, 20, True), (3, 5, False), (4, 5, True)])
 def test_the_lower_bound(worked: int, tries: int, told: bool) -> None:
     """10 of 20 has the lower bound .299, 11 of 20 .342, 3 of 5 .231, 4 of 5 .376."""
-    outcomes = [True] * worked + [False] * (tries - worked)
-    assert (recovery_of(SIGNATURE, rows(*outcomes)) is not None) is told
+    assert (recovery_of(SIGNATURE, rows(*mixed(worked, tries))) is not None) is told
 
 
 def test_only_the_last_twenty_tries_count_for_the_gate() -> None:
-    assert recovery_of(SIGNATURE, rows(*[False] * 100, *[True] * 20)) is not None
-    assert recovery_of(SIGNATURE, rows(*[True] * 100, *[False] * 9)) is not None
-    assert recovery_of(SIGNATURE, rows(*[True] * 100, *[False] * 10)) is None
+    assert recovery_of(SIGNATURE, rows(*[False] * 100, *mixed(11, 20))) is not None
+    assert recovery_of(SIGNATURE, rows(*[True] * 100, *mixed(11, 20))) is not None
+    assert recovery_of(SIGNATURE, rows(*[True] * 100, *mixed(10, 20))) is None
+
+
+def test_what_began_to_work_counts_from_then_on() -> None:
+    """Seen to fail when eight failures from before stood against it: 5 of 13 has the lower bound .177."""
+    assert recovery_of(SIGNATURE, rows(*[False] * 8, *[True] * 4)) is None
+    found = recovery_of(SIGNATURE, rows(*[False] * 8, *[True] * 5))
+    assert found is not None
+    assert found.told == Tally(5, 5)
+    # One of 126 orders, which may be chance; and one try that worked before.
+    assert recovery_of(SIGNATURE, rows(*[False] * 4, *[True] * 5)) is None
+    assert recovery_of(SIGNATURE, rows(True, *[False] * 7, *[True] * 5)) is None
+
+
+def test_what_has_stopped_working_is_not_told_and_bars_nothing() -> None:
+    """Seen to fail when 14 of 17 were told, and stood against five of five, whose lower bound is .566."""
+    good = rows(*[True] * 5, start=100)
+    for other in (COLUMNS, Move(MoveKind.OTHER)):
+        stopped = rows(*[True] * 14, *[False] * 3, move=other)
+        assert [one.move for one in recoveries_of(SIGNATURE, [*stopped, *good])] == [SHOW_TABLES]
+    # Two failures in a row may be chance.
+    failing = rows(*[True] * 14, *[False] * 2, move=Move(MoveKind.OTHER))
+    assert recoveries_of(SIGNATURE, [*failing, *good]) == ()
 
 
 def test_what_worked_less_often_lately_is_told_as_it_is_now() -> None:
-    found = recovery_of(SIGNATURE, rows(*[True] * 100, *[False] * 9))
+    found = recovery_of(SIGNATURE, rows(*[True] * 100, *mixed(11, 20)))
     assert found is not None
     assert found.told == Tally(20, 11)
 
@@ -124,8 +145,8 @@ def test_of_two_repairs_that_which_fails_after_advice_gives_way() -> None:
 
 
 def test_look_ups_of_which_one_contains_the_other_do_not_bar_each_other() -> None:
-    short = rows(*[True] * 12, *[False] * 8)
-    long = rows(*[True] * 16, *[False] * 4, move=BOTH, start=50)
+    short = rows(*mixed(12, 20))
+    long = rows(*mixed(16, 20), move=BOTH, start=50)
     found = recovery_of(SIGNATURE, [*short, *long])
     assert found is not None
     assert (found.move, found.told, found.otherwise) == (BOTH, Tally(20, 16), Tally(20, 12))
@@ -197,15 +218,15 @@ def test_a_write_that_fakes_the_repair_silences_and_is_not_told() -> None:
 
 
 def test_sent_again_with_its_usual_pause() -> None:
-    tries = [row(at, AGAIN, worked=at < 14, pause_ms=at * 100) for at in range(20)]
+    tries = [row(at, AGAIN, worked=worked, pause_ms=at * 100) for at, worked in enumerate(mixed(14, 20))]
     found = recovery_of(SIGNATURE, tries)
     assert found is not None
-    assert (found.told, found.pause_ms) == (Tally(20, 14), 700)
+    assert (found.told, found.pause_ms) == (Tally(20, 14), 1_100)
 
 
 def test_sent_again_needs_a_rate_of_a_half() -> None:
-    assert recovery_of(SIGNATURE, rows(*[True] * 11, *[False] * 9, move=AGAIN)) is not None
-    assert recovery_of(SIGNATURE, rows(*[True] * 49, *[False] * 51, move=AGAIN)) is None
+    assert recovery_of(SIGNATURE, rows(*mixed(11, 20), move=AGAIN)) is not None
+    assert recovery_of(SIGNATURE, rows(*mixed(49, 100), move=AGAIN)) is None
 
 
 def test_a_changed_argument() -> None:

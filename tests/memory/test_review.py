@@ -9,7 +9,7 @@ from sidemirror_server.memory.recoveries.moves import Tally, recovery_of, uncoun
 from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, ValueKind, recovery_id
 from sidemirror_server.memory.recoveries.review import MoveReview, reviewed
 from sidemirror_server.policy.record import Advice, AdviceKind
-from tests.memory.trails import BLIND, HOUR_US, SHOW_TABLES, SIGNATURE, row
+from tests.memory.trails import BLIND, HOUR_US, SHOW_TABLES, SIGNATURE, mixed, row
 
 AGAIN, OTHER = Move(MoveKind.SENT_AGAIN), Move(MoveKind.OTHER)
 TRANSFER = Move(MoveKind.WENT_ON, ("transfer",), True)
@@ -19,8 +19,7 @@ A_DAY = "since of one session or token 2 a day do"
 
 
 def tries(worked: int, failed: int, move: Move = SHOW_TABLES, start: int = 1) -> list[Observation]:
-    outcomes = [True] * worked + [False] * failed
-    return [row(start + at, move, worked=outcome) for at, outcome in enumerate(outcomes)]
+    return [row(start + at, move, worked=outcome) for at, outcome in enumerate(mixed(worked, worked + failed))]
 
 
 def advised(start: int, *outcomes: bool) -> list[Observation]:

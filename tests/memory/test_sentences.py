@@ -40,8 +40,10 @@ def text(move: Move, worked: int = 47, tries: int = 57, without: Tally | None = 
     return found.text if found else None
 
 
-def changed(*steps: str, value: ValueKind = ValueKind.EMAIL, came_from: CameFrom | None = None) -> Move:
-    return Move(MoveKind.CHANGED, steps, True, value, came_from)
+def changed(
+    *steps: str, value: ValueKind = ValueKind.EMAIL, came_from: CameFrom | None = None, form: tuple[str, ...] = ()
+) -> Move:
+    return Move(MoveKind.CHANGED, steps, True, value, came_from, form)
 
 
 @pytest.mark.parametrize(
@@ -74,6 +76,17 @@ def changed(*steps: str, value: ValueKind = ValueKind.EMAIL, came_from: CameFrom
         (changed("limit", value=ValueKind.REMOVED), "In 47 of 57 earlier tries `sql` worked without `limit`."),
         (
             changed("order_id", value=ValueKind.REFORMATTED),
+            "In 47 of 57 earlier tries `sql` worked with the same `order_id` in another form.",
+        ),
+        (
+            changed("order_id", value=ValueKind.REFORMATTED, form=("capitals", "hyphen", "7 digits")),
+            (
+                "In 47 of 57 earlier tries `sql` worked with the same `order_id` written as capital letters, a hyphen and 7 "
+                "digits with zeros in front."
+            ),
+        ),
+        (
+            changed("order_id", value=ValueKind.REFORMATTED, form=("rm -rf",)),
             "In 47 of 57 earlier tries `sql` worked with the same `order_id` in another form.",
         ),
         (
@@ -221,6 +234,11 @@ STEP = f"(?:{TOOL}|" + "|".join(f"`{re.escape(name)}`" for name in LOOKUPS) + ")
 OF = f"{NUMBER} of {NUMBER}"
 KIND = "(?:a number|a date|an email address|an id|a word|a text)"
 SOURCE = "(?: that (?:the error names|an earlier result had|the user had given|the user gave when asked))?"
+PART = (
+    "(?:(?:capital |small )?letters|(?:1?[0-9]|20) digits with zeros in front|digits|null|"
+    "an? (?:hyphen|underscore|slash|dot|colon|comma|number sign|at sign|plus sign|blank|string|number|boolean))"
+)
+FORM = f"(?:{PART}(?:, {PART})* and )?{PART}"
 CALL = f"(?:the call|{TOOL})"
 WORKED = f"In {OF} earlier tries {CALL} worked"
 FORMS = re.compile(
@@ -230,7 +248,7 @@ FORMS = re.compile(
             rf"{WORKED} when it was sent again (?:at once|after {NUMBER} (?:s|min))\.",
             rf"{WORKED} with {ARGUMENT} in the place of {ARGUMENT}\.",
             rf"{WORKED} without {ARGUMENT}\.",
-            rf"{WORKED} with the same {ARGUMENT} in another form\.",
+            rf"{WORKED} with the same {ARGUMENT} (?:in another form|written as {FORM})\.",
             rf"{WORKED} with {ARGUMENT} set to (?:true|false|null)\.",
             rf"{WORKED} with another {ARGUMENT}: {KIND}{SOURCE}\.",
             rf"In {NUMBER} runs {CALL} did not work again; {NUMBER} went on with {TOOL}\.",

@@ -39,6 +39,11 @@ def sql_failed(statement: str = "SELECT name FROM users", error: str = MISSING_T
     return Call("sql", statement, error, failed=True)
 
 
+def mixed(worked: int, tries: int) -> list[bool]:
+    """So many that worked, evenly among the others."""
+    return [(at + 1) * worked // tries > at * worked // tries for at in range(tries)]
+
+
 def where(number: int = 1, identity: str = "") -> Where:
     session = SessionId(f"session {number}")
     return Where(SCOPE, TurnId(f"turn {number}"), session, identity or session)

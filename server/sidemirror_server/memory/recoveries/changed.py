@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from sidemirror_server.memory.recoveries.asked import Asked
+from sidemirror_server.memory.recoveries.forms import form_of
 from sidemirror_server.memory.recoveries.observation import CameFrom, Move, MoveKind, ValueKind
 
 _WORD = re.compile(r"[^\W_]\w*")
@@ -34,7 +35,7 @@ def change(failed: Asked, attempt: Asked, came_from: Callable[[str], CameFrom]) 
     if len(fresh) != 1:
         return Move(MoveKind.CHANGED, paths, True)
     if len(old) == len(new) == 1 and _same_content(old[0], fresh[0]):
-        return Move(MoveKind.CHANGED, paths, True, ValueKind.REFORMATTED)
+        return Move(MoveKind.CHANGED, paths, True, ValueKind.REFORMATTED, form=form_of(old[0], fresh[0]))
     return Move(MoveKind.CHANGED, paths, True, _kind_of(fresh[0]), came_from(fresh[0]))
 
 

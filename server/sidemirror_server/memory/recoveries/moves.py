@@ -14,6 +14,8 @@ tries without advice that came later pass again (decision 046).
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from itertools import takewhile
+from math import comb
 
 import msgspec
 
@@ -54,6 +56,9 @@ FEWEST_CONVERSATIONS = 2
 FEWEST_CHANGES = 3
 FEWEST_GONE_ON = 3
 FEWEST_RUNS = 8
+# Where all of a move's last tries worked and none before, or the other way, and at most one order in so many looks like
+# that by chance, what is called has changed. Chosen here.
+UNLIKELY_ORDERS = 200
 # "Unchanged never worked": tries, and the upper end of Wilson's interval. Chosen here: 20 failures without a success.
 FEWEST_REPEATS = 20
 MOST_REPEAT_RATE = 0.2
@@ -165,9 +170,13 @@ def tries_of(counts: tuple[Observation, ...]) -> Tries:
     for row in counts:
         if not row.advised and row.move.kind not in NO_ATTEMPT:
             by_move.setdefault(row.move, []).append(row)
-    # What was suspended stands against nothing by what it had worked before.
+    # What was suspended, or works no more, stands against nothing by what it had worked before.
     later = {move: _since_suspended(move, of, counts) for move, of in by_move.items()}
-    rates = {move: tally_of(of[-WINDOW:]).rate for move, of in later.items() if len(of) >= FEWEST_TRIES}
+    rates = {
+        move: tally_of(_since_changed(of) or of[-WINDOW:]).rate
+        for move, of in later.items()
+        if len(of) >= FEWEST_TRIES
+    }
     tries = Tries(counts, by_move, rates)
     # Whoever does as well by sending the call again needs no advice: that stands against every repair.
     repairs = (
@@ -183,6 +192,14 @@ def _since_suspended(move: Move, own: list[Observation], counts: Sequence[Observ
     told = recovery_id(own[0].signature, move)
     since_us = suspended_until([row for row in counts if row.advised == told and row.followed])
     return [row for row in own if row.at_us > since_us]
+
+
+def _since_changed(own: Sequence[Observation]) -> Sequence[Observation]:
+    """The tries of a move since it began to work or stopped; none where such an order may be chance."""
+    last = own[-WINDOW:]
+    run = list(takewhile(lambda row: row.worked == last[-1].worked, reversed(last)))[::-1]
+    is_split = len({row.worked for row in last[: len(last) - len(run)]}) == 1
+    return run if is_split and comb(len(last), len(run)) >= UNLIKELY_ORDERS else ()
 
 
 def reported_in(rows: Iterable[Observation]) -> Tries:
@@ -293,6 +310,12 @@ def _alone(signature: str, move: Move, tries: Tries) -> Recovery | MissedGate:
     followed = [row for row in tries.counts if row.advised == recovery and row.followed]
     since_us = suspended_until(followed)
     own = [row for row in tries.by_move.get(move, ()) if row.at_us > since_us]
+    changed = _since_changed(own)
+    if changed and not changed[0].worked:
+        return MissedGate(Gate.RATE, LEAST_RATE, 0.0)
+    if len(changed) >= FEWEST_TRIES:
+        # That it did not work before says nothing about now.
+        own, since_us = list(changed), changed[0].at_us - 1
     window = tally_of(own[-WINDOW:])
     if move.kind in (MoveKind.OTHER, *NO_ATTEMPT):
         return MissedGate(Gate.KIND)

@@ -62,12 +62,17 @@ class CameFrom(StrEnum):
     NOWHERE = "nowhere"
 
 
+# How a value is written, part by part (`forms.py`).
+Form = tuple[str, ...]
+
+
 class Move(msgspec.Struct, frozen=True, omit_defaults=True):
     """What was done after a failure; equal moves are one move.
 
     `steps`: LOOKED_UP: the labels of the look-ups in the order of their first use. CHANGED with JSON: the argument's
     path; of RENAMED ones the old path and the new one; several paths if more than one argument changed. WENT_ON: the
-    other tool. `are_tools`: the steps are names of tools with JSON arguments, and not commands.
+    other tool. `are_tools`: the steps are names of tools with JSON arguments, and not commands. `form`: of REFORMATTED;
+    empty in older rows.
     """
 
     kind: MoveKind
@@ -75,6 +80,7 @@ class Move(msgspec.Struct, frozen=True, omit_defaults=True):
     are_tools: bool = False
     value: ValueKind | None = None
     came_from: CameFrom | None = None
+    form: Form = ()
 
 
 class Where(msgspec.Struct, frozen=True):
@@ -150,5 +156,5 @@ def observation_id(where: Where, failure_id: str) -> str:
 
 def recovery_id(signature: str, move: Move) -> str:
     """The id of a move as advice for a signature: equal in every scope and process."""
-    parts = (signature, move.kind, *move.steps, move.value or "", move.came_from or "")
+    parts = (signature, move.kind, *move.steps, move.value or "", move.came_from or "", *move.form)
     return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16, person=b"recovery").hexdigest()

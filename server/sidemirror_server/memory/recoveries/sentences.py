@@ -1,10 +1,10 @@
 """What is said of a recovery: fixed sentences with typed slots. Pure.
 
-A slot holds a count, a pause, a kind of value, a look-up of the reviewed list, or a name: of a tool or of an argument.
-Everything else that was recorded stays out, literal values too, so that no sentence carries what a tool, a model or a
-user wrote. Names are short, since words in them could steer. A name that does not look like one, or that names an act
-which advice must not name, is no slot; its move is counted but not said, and `unsaid` tells people why. Sentences say
-what was observed and command nothing.
+A slot holds a count, a pause, a kind of value or the form that one is written in, a look-up of the reviewed list, or a
+name: of a tool or of an argument. Everything else that was recorded stays out, literal values too, so that no sentence
+carries what a tool, a model or a user wrote. Names are short, since words in them could steer. A name that does not
+look like one, or that names an act which advice must not name, is no slot; its move is counted but not said, and
+`unsaid` tells people why. Sentences say what was observed and command nothing.
 """
 
 from collections.abc import Collection
@@ -12,6 +12,7 @@ from collections.abc import Collection
 import msgspec
 
 from sidemirror_server.memory.kin.signature import tool_of
+from sidemirror_server.memory.recoveries.forms import written
 from sidemirror_server.memory.recoveries.moves import Recovery, Tally
 from sidemirror_server.memory.recoveries.observation import CameFrom, Move, MoveKind, ValueKind
 from sidemirror_server.memory.recoveries.reviewed_lookups import LOOKUPS
@@ -117,7 +118,8 @@ def _change(move: Move, slots: tuple[str, ...]) -> str:
     if move.value is ValueKind.REMOVED:
         return f"without {slots[0]}"
     if move.value is ValueKind.REFORMATTED:
-        return f"with the same {slots[0]} in another form"
+        form = written(move.form)
+        return f"with the same {slots[0]} " + (f"written as {form}" if form else "in another form")
     if move.value in _LITERALS:
         return f"with {slots[0]} set to {move.value.value}"
     return f"with another {slots[0]}: {_KINDS[move.value]}{_SOURCES[move.came_from or CameFrom.NOWHERE]}"

@@ -1,0 +1,80 @@
+"""The form in which a value is written: kinds of letters, digits and signs, in their order. Pure.
+
+`changed.py` finds it, where the same value was written otherwise; `sentences.py` tells it. It holds no letter and no
+digit of the value. The parts are stored and never change.
+"""
+
+import re
+
+from sidemirror_server.memory.recoveries.observation import Form
+
+# A form of more parts is no rule that somebody could follow. Chosen here: an ISO date has five.
+MOST_PARTS = 7
+# Chosen here: longer numbers are not filled with zeros.
+_MOST_DIGITS = 20
+
+_SIGNS = {
+    "-": "hyphen",
+    "_": "underscore",
+    "/": "slash",
+    ".": "dot",
+    ":": "colon",
+    ",": "comma",
+    "#": "number sign",
+    "@": "at sign",
+    "+": "plus sign",
+    " ": "blank",
+}
+# JSON without quotation marks; else it is a number.
+_BARE = {"true": "a boolean", "false": "a boolean", "null": "null"}
+_LETTERS = {"capitals": "capital letters", "small": "small letters", "letters": "letters"}
+_PHRASES = {
+    **_LETTERS,
+    "digits": "digits",
+    **{kind: kind for kind in ("a string", "a number", *_BARE.values())},
+    **{name: f"an {name}" if name[0] in "aeiou" else f"a {name}" for name in _SIGNS.values()},
+}
+_FILLED = re.compile(r"([1-9]\d?) digits\Z")
+_PART = re.compile(rf"[A-Za-z]+|[0-9]+|[{re.escape(''.join(_SIGNS))}]", re.ASCII)
+
+
+def form_of(old: str, new: str) -> Form:
+    """The form of the new value, where it is the old one in another form; both as JSON. Empty where the forms are told
+    apart by none of its parts, and where there are too many or others than letters, digits and usual signs."""
+    before, now = old.strip('"'), new.strip('"')
+    if before == now:
+        return ("a string",) if new.startswith('"') else (_BARE.get(now, "a number"),)
+    numbers = re.findall("[0-9]+", before)
+    form = _form(now, numbers)
+    return form if form != _form(before, numbers) else ()
+
+
+def written(form: Form) -> str:
+    """The form in words; empty without one, or with parts that are none: it may come from another's export."""
+    phrases = [_phrase(part) for part in form]
+    if not all(phrases) or len(phrases) > MOST_PARTS:
+        return ""
+    return " and ".join(filter(None, (", ".join(phrases[:-1]), *phrases[-1:])))
+
+
+def _form(text: str, numbers: list[str]) -> Form:
+    """`numbers`: those of the value as it was written before."""
+    parts = _PART.findall(text)
+    if len(parts) > MOST_PARTS or "".join(parts) != text:
+        return ()
+    return tuple(_part(part, numbers) for part in parts)
+
+
+def _part(part: str, numbers: list[str]) -> str:
+    if part in _SIGNS:
+        return _SIGNS[part]
+    if part.isdigit():
+        is_filled = part not in numbers and part.lstrip("0") in numbers and len(part) <= _MOST_DIGITS
+        return f"{len(part)} digits" if is_filled else "digits"
+    return "capitals" if part.isupper() else "small" if part.islower() else "letters"
+
+
+def _phrase(part: str) -> str:
+    if filled := _FILLED.match(part):
+        return f"{filled[1]} digits with zeros in front"
+    return _PHRASES.get(part, "")

@@ -1,0 +1,78 @@
+"""The form that a value is told to be written in: no letter and no digit of the value is in it."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidemirror_server.memory.recoveries.forms import MOST_PARTS, form_of, written
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("77812", "ORD-77812", "capital letters, a hyphen and digits"),
+        ("77812", "ORD-0077812", "capital letters, a hyphen and 7 digits with zeros in front"),
+        # The zeros were there before.
+        ("0077812", "ORD-0077812", "capital letters, a hyphen and digits"),
+        ("W77", "#W77", "a number sign, capital letters and digits"),
+        ("#W77", "W77", "capital letters and digits"),
+        ("Oslo", "OSLO", "capital letters"),
+        ("Oslo", "oslo", "small letters"),
+        ("OSLO", "Oslo", "letters"),
+        ("20261130", "2026-11-30", "digits, a hyphen, digits, a hyphen and digits"),
+        ("new york", "new_york", "small letters, an underscore and small letters"),
+        ("a_b", "a@b", "small letters, an at sign and small letters"),
+        ("7", "07", "2 digits with zeros in front"),
+    ],
+)
+def test_the_form_of_a_value(old: str, new: str, told: str) -> None:
+    assert written(form_of(json.dumps(old), json.dumps(new))) == told
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("100", 100, "a number"),
+        (100, "100", "a string"),
+        ("true", True, "a boolean"),
+        ("null", None, "null"),
+        (False, "false", "a string"),
+    ],
+)
+def test_the_form_of_a_value_of_another_type(old: object, new: object, told: str) -> None:
+    assert written(form_of(json.dumps(old), json.dumps(new))) == told
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        # Of both forms the same would be told.
+        ("Oslo", "oSLO"),
+        ("7", "0" * 20 + "7"),
+        ("a b c d e", "a_b_c_d_e"),
+        ("tromso", "tromsø"),
+        ("W77", "W77!"),
+        ("W77", "W\n77"),
+    ],
+)
+def test_a_form_that_is_not_told(old: str, new: str) -> None:
+    assert form_of(json.dumps(old), json.dumps(new)) == ()
+
+
+@pytest.mark.parametrize("form", [("rm",), ("digits", "`rm`"), ("0 digits",), ("123 digits",), ("digits",) * 8, ("",)])
+def test_parts_that_are_none(form: tuple[str, ...]) -> None:
+    """Rows may come from another's export."""
+    assert written(form) == ""
+
+
+@given(st.text(), st.text())
+def test_no_part_of_a_value_is_told(old: str, new: str) -> None:
+    form = form_of(json.dumps(old), json.dumps(new))
+    assert len(form) <= MOST_PARTS
+    words = "capital|small|letters|digits|with zeros in front|number|string|boolean|null|sign|and"
+    signs = "hyphen|underscore|slash|dot|colon|comma|at|plus|blank"
+    assert re.fullmatch(rf"(?:(?:an?|{words}|{signs}|1?\d|20)(?:,? |\Z))*", written(form))
+    assert bool(form) == bool(written(form))
