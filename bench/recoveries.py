@@ -15,11 +15,13 @@ from typing import NamedTuple
 
 from bench.recovery_advice import (
     Counted,
+    Rate,
     bins,
     by_signature,
     counted,
     coverage,
     done,
+    done_and_passed,
     learned,
     lift,
     lookup_signatures,
@@ -125,6 +127,10 @@ def _hits(scores: Sequence[Scores]) -> list[float]:
     return [sum(one.hits[at] for one in scores) / len(scores) for at in range(4)]
 
 
+def _worked(what: str, rate: Rate) -> Goal:
+    return Goal(what, "≥ 0.75", str(rate), rate.share >= 0.75)
+
+
 def advice(corpora: dict[str, Sequence[Run]], asides: dict[str, Sequence[Run]]) -> list[Goal]:
     """Coverage, what worked, calibration and lift."""
     found = {
@@ -144,7 +150,8 @@ def advice(corpora: dict[str, Sequence[Run]], asides: dict[str, Sequence[Run]]) 
     for name, of in (("InterCode", found["intercode"]), ("all", every)):
         goals += [
             Goal(f"{name}: repaired calls with advice", "≥ 0.50", str(coverage(of)), coverage(of).share >= 0.5),
-            Goal(f"{name}: done as advised, worked", "≥ 0.75", str(done(of)), done(of).share >= 0.75),
+            _worked(f"{name}: done as advised, worked", done_and_passed(of)),
+            _worked(f"{name}: done as advised, worked in a turn that did not fail", done(of)),
             Goal(f"{name}: lift within the same agent", "≥ 0.40", _lift(of), (lift(of) or 0.0) >= 0.4),
         ]
     farthest = max(apart, default=1.0)

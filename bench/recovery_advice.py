@@ -18,11 +18,13 @@ _NO_ATTEMPT = (MoveKind.WENT_ON, MoveKind.STOPPED)
 
 
 class Counted(NamedTuple):
-    """One observation of the test half. `promised`: None where nothing would have been said."""
+    """One observation of the test half. `worked`: the next attempt, in a turn that did not fail; `passed`: in any turn.
+    `promised`: None where nothing would have been said."""
 
     agent: str
     signature: str
     worked: bool
+    passed: bool
     attempted: bool
     done: bool
     promised: float | None
@@ -78,7 +80,8 @@ def counted(recoveries: Mapping[str, Recovery], test: Iterable[Run]) -> list[Cou
             recovery = recoveries.get(row.signature)
             found.append(
                 Counted(
-                    *(run.agent, row.signature, row.worked, row.move.kind not in _NO_ATTEMPT),
+                    *(run.agent, row.signature, row.worked, row.worked or row.turn_failed),
+                    row.move.kind not in _NO_ATTEMPT,
                     recovery is not None and follows(recovery.move, row.move),
                     None if recovery is None or recovery.move.kind is MoveKind.WENT_ON else recovery.told.rate,
                     None if recovery is None else recovery.move.kind,
@@ -96,6 +99,12 @@ def coverage(rows: Sequence[Counted]) -> Rate:
 def done(rows: Iterable[Counted]) -> Rate:
     """Of what was done as advised, what worked."""
     return _rate(row for row in rows if row.promised is not None and row.done)
+
+
+def done_and_passed(rows: Iterable[Counted]) -> Rate:
+    """Of what was done as advised, what worked, whatever became of its turn."""
+    of = [row for row in rows if row.promised is not None and row.done]
+    return Rate(sum(row.passed for row in of), len(of))
 
 
 def otherwise(rows: Iterable[Counted]) -> Rate:
