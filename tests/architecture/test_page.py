@@ -69,15 +69,18 @@ def test_every_name_is_in_its_file() -> None:
 
 
 def test_files_of_a_room_are_in_it() -> None:
-    rows = [line.split("|")[1:3] for line in section("The rooms").splitlines() if line.startswith("| `")]
-    assert {room.strip() for room, _ in rows} >= {"`vocabulary/`", "`thinking/`", "`turns/`", "`rpc/`"}
-    for room, holds in rows:
-        folder = SERVER / room.strip(" `")
-        for name in re.findall(r"`(\w+\.py)`", holds):
-            assert list(folder.rglob(name)), f"{room.strip()} holds no {name}"
+    """Those that a room's own section names, and it may name inner rooms in bold."""
+    _, *parts = re.split(r"^(?:### |\*\*)`([\w/]+/)`.*$", section("The rooms"), flags=re.MULTILINE)
+    told = dict(zip(parts[::2], parts[1::2], strict=True))
+    assert told.keys() >= {"vocabulary/", "thinking/", "turns/", "rpc/", "memory/kin/"}
+    for room, files in told.items():
+        for name in re.findall(r"`(\w+\.(?:py|lua))`", files):
+            assert list((SERVER / room).rglob(name)), f"{room} holds no {name}"
 
 
-def test_every_room_has_its_row() -> None:
+def test_every_room_has_its_row_and_its_section() -> None:
     told = section("The rooms")
+    rows = "".join(line.split("|")[1] for line in told.splitlines() if line.startswith("| `"))
     rooms = {folder.name for folder in SERVER.iterdir() if folder.is_dir() and folder.name != "__pycache__"}
-    assert {room for room in rooms if f"`{room}/" not in told} == set()
+    assert {room for room in rooms if f"`{room}/`" not in rows} == set()
+    assert {room for room in rooms if f"\n### `{room}/`\n" not in told} == set()
