@@ -207,7 +207,7 @@ def test_the_example_runs(name: str, beside: Sidecar) -> None:
 def test_a_loop_of_ones_own_is_told_what_repaired_a_call(beside: Sidecar, chat_url: str, tmp_path: Path) -> None:
     """As the table below it says: nothing in the first five runs; then the sentence, behind the result of the call."""
     loop = tmp_path / "loop.py"
-    loop.write_text(block_below("python", "In a loop of your own"))
+    loop.write_text(block_below("python", "In an agent loop of your own"))
     command = (sys.executable, str(loop), "What does ACME owe?")
     told = list[str]()
     # A try may still be learned from when the next run fails, and one run in ten is kept without.
