@@ -204,7 +204,23 @@ def test_the_python_example_runs_and_prints_what_is_shown(server: Serving, tmp_p
     told = ran([sys.executable, "-W", "error", "example.py"], environment(SIDEMIRROR_ADDRESS=server.address), tmp_path)
 
     assert (told.returncode, told.stderr) == (0, "")
-    assert told.stdout == shown.text
+    budget, *look_up, reflection, record = shown.text.splitlines()
+    assert len(look_up) == 2
+    # The starter pack is held back in one run of ten.
+    assert told.stdout.splitlines() in ([budget, *look_up, reflection, record], [budget, reflection, record])
+
+
+def test_the_python_example_shows_the_lesson_that_it_left(tmp_path: Path) -> None:
+    """The directive `advice` has it, and the reflection then no suggested action. Seen to fail when reflections alone are
+    printed."""
+    program, _ = blocks(STREAM)
+    (tmp_path / "example.py").write_text(program.text)
+    ends_s, told = time.monotonic() + 60, ""
+    with serving(tmp_path) as server:
+        while "• [Strategy, from a tool] There is no table `order`" not in told:
+            assert time.monotonic() < ends_s, told
+            told = ran([sys.executable, "example.py"], environment(SIDEMIRROR_ADDRESS=server.address), tmp_path).stdout
+    assert told.endswith("events on record: 4\n")
 
 
 def test_the_question_of_the_telemetry_page_runs(server: Serving, tmp_path: Path) -> None:
