@@ -211,8 +211,8 @@ def test_the_python_example_runs_and_prints_what_is_shown(server: Serving, tmp_p
 
 
 def test_the_python_example_shows_the_lesson_that_it_left(tmp_path: Path) -> None:
-    """The directive `advice` has it, and the reflection then no suggested action. Seen to fail when reflections alone are
-    printed."""
+    """The directive `advice` has it, and the reflection then no suggested action. Seen to fail when reflections alone
+    are printed."""
     program, _ = blocks(STREAM)
     (tmp_path / "example.py").write_text(program.text)
     ends_s, told = time.monotonic() + 60, ""
