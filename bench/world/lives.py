@@ -73,5 +73,6 @@ def _chunk(
     hosted = own_process if host is Hosted.PROCESS else in_this_process
     found = asyncio.run(lived(arm, seeds, episodes, hosted, within_s))
     if kept is not None and math.isinf(within_s):
+        kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_bytes(msgspec.json.encode(found))
     return found

@@ -81,8 +81,8 @@ def changed(
         (
             changed("order_id", value=ValueKind.REFORMATTED, form=("capitals", "hyphen", "7 digits")),
             (
-                "In 47 of 57 earlier tries `sql` worked with the same `order_id` written as capital letters, a hyphen and 7 "
-                "digits with zeros in front."
+                "In 47 of 57 earlier tries `sql` worked with the same `order_id` written as capital letters, a hyphen "
+                "and 7 digits with zeros in front."
             ),
         ),
         (

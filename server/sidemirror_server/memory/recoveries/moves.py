@@ -173,9 +173,7 @@ def tries_of(counts: tuple[Observation, ...]) -> Tries:
     # What was suspended, or works no more, stands against nothing by what it had worked before.
     later = {move: _since_suspended(move, of, counts) for move, of in by_move.items()}
     rates = {
-        move: tally_of(_since_changed(of) or of[-WINDOW:]).rate
-        for move, of in later.items()
-        if len(of) >= FEWEST_TRIES
+        move: tally_of(_since_changed(of) or of[-WINDOW:]).rate for move, of in later.items() if len(of) >= FEWEST_TRIES
     }
     tries = Tries(counts, by_move, rates)
     # Whoever does as well by sending the call again needs no advice: that stands against every repair.
