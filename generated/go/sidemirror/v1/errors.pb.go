@@ -44,7 +44,8 @@ const (
 	ErrorReason_ERROR_REASON_LIMIT_REACHED ErrorReason = 7
 	// UNAUTHENTICATED. The call carries no identity that this server knows.
 	ErrorReason_ERROR_REASON_UNAUTHENTICATED ErrorReason = 8
-	// PERMISSION_DENIED. The caller may not act in this scope.
+	// PERMISSION_DENIED. The caller may not act in this scope; metadata `refused_by` is `store` where the role that the
+	// sidecar uses its store by does not reach the tenant, and absent otherwise.
 	ErrorReason_ERROR_REASON_SCOPE_NOT_PERMITTED ErrorReason = 9
 	// UNAVAILABLE. The store did not answer: the write may or may not have happened; repeat it with its request_id.
 	ErrorReason_ERROR_REASON_STORE_UNAVAILABLE ErrorReason = 10

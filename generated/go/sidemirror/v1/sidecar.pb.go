@@ -1229,7 +1229,10 @@ type Sender struct {
 	// For how long its calls and messages waited in sum; set in `Traffic.held_back` alone.
 	Waited *durationpb.Duration `protobuf:"bytes,6,opt,name=waited,proto3" json:"waited,omitempty"`
 	// How many of its calls were refused; set in `Traffic.refused` alone.
-	RefusedCount  int64 `protobuf:"varint,7,opt,name=refused_count,json=refusedCount,proto3" json:"refused_count,omitempty"`
+	RefusedCount int64 `protobuf:"varint,7,opt,name=refused_count,json=refusedCount,proto3" json:"refused_count,omitempty"`
+	// How many of the calls only read (NO_SIDE_EFFECTS), as those of commands and of the console do; set in
+	// `Traffic.callers` alone.
+	ReadCount     int64 `protobuf:"varint,8,opt,name=read_count,json=readCount,proto3" json:"read_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1309,6 +1312,13 @@ func (x *Sender) GetWaited() *durationpb.Duration {
 func (x *Sender) GetRefusedCount() int64 {
 	if x != nil {
 		return x.RefusedCount
+	}
+	return 0
+}
+
+func (x *Sender) GetReadCount() int64 {
+	if x != nil {
+		return x.ReadCount
 	}
 	return 0
 }
@@ -3374,7 +3384,7 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\bsessions\x18\x04 \x03(\v2\x15.sidemirror.v1.SenderR\bsessions\x122\n" +
 	"\theld_back\x18\x05 \x03(\v2\x15.sidemirror.v1.SenderR\bheldBack\x12/\n" +
 	"\arefused\x18\x06 \x03(\v2\x15.sidemirror.v1.SenderR\arefusedB\x10\n" +
-	"\x0e_message_count\"\xf0\x01\n" +
+	"\x0e_message_count\"\x8f\x02\n" +
 	"\x06Sender\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1b\n" +
 	"\ttenant_id\x18\x02 \x01(\tR\btenantId\x12\x1d\n" +
@@ -3385,7 +3395,9 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
 	"sent_count\x18\x05 \x01(\x03R\tsentCount\x121\n" +
 	"\x06waited\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x06waited\x12#\n" +
-	"\rrefused_count\x18\a \x01(\x03R\frefusedCount\"\xa3\x02\n" +
+	"\rrefused_count\x18\a \x01(\x03R\frefusedCount\x12\x1d\n" +
+	"\n" +
+	"read_count\x18\b \x01(\x03R\treadCount\"\xa3\x02\n" +
 	"\fAdviceChange\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1d\n" +
 	"\n" +

@@ -5118,9 +5118,10 @@ type ReportEventsRequest struct {
 	// The session: 1 to 128 printable characters. Without `turn_id` it stands for its newest turn; with it, the turn must
 	// belong to it.
 	SessionId string `protobuf:"bytes,7,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Answers with all directives after this sequence number, without the plan: the number of the last one that the agent
-	// has seen, 0 for all. Absent means those that were made since this call began or, if the turn has all its events
-	// already, since these events. The last 1,000 directives of a turn are kept at hand.
+	// Answers with the directives after this sequence number that a stream would be sent, without the plan and those that
+	// need not be shown any more: the number of the last one that the agent has seen, 0 for all. Absent means those that
+	// were made since this call began or, if the turn has all its events already, since these events. The last 1,000
+	// directives of a turn are kept at hand.
 	AfterSequence *uint64 `protobuf:"varint,8,opt,name=after_sequence,json=afterSequence,proto3,oneof" json:"after_sequence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

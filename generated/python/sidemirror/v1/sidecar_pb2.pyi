@@ -242,7 +242,7 @@ class Traffic(_message.Message):
     def __init__(self, period: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., message_count: _Optional[int] = ..., callers: _Optional[_Iterable[_Union[Sender, _Mapping]]] = ..., sessions: _Optional[_Iterable[_Union[Sender, _Mapping]]] = ..., held_back: _Optional[_Iterable[_Union[Sender, _Mapping]]] = ..., refused: _Optional[_Iterable[_Union[Sender, _Mapping]]] = ...) -> None: ...
 
 class Sender(_message.Message):
-    __slots__ = ("token", "tenant_id", "project_id", "session_id", "sent_count", "waited", "refused_count")
+    __slots__ = ("token", "tenant_id", "project_id", "session_id", "sent_count", "waited", "refused_count", "read_count")
     TOKEN_FIELD_NUMBER: _ClassVar[int]
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
@@ -250,6 +250,7 @@ class Sender(_message.Message):
     SENT_COUNT_FIELD_NUMBER: _ClassVar[int]
     WAITED_FIELD_NUMBER: _ClassVar[int]
     REFUSED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    READ_COUNT_FIELD_NUMBER: _ClassVar[int]
     token: str
     tenant_id: str
     project_id: str
@@ -257,7 +258,8 @@ class Sender(_message.Message):
     sent_count: int
     waited: _duration_pb2.Duration
     refused_count: int
-    def __init__(self, token: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., session_id: _Optional[str] = ..., sent_count: _Optional[int] = ..., waited: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., refused_count: _Optional[int] = ...) -> None: ...
+    read_count: int
+    def __init__(self, token: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., session_id: _Optional[str] = ..., sent_count: _Optional[int] = ..., waited: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., refused_count: _Optional[int] = ..., read_count: _Optional[int] = ...) -> None: ...
 
 class AdviceChange(_message.Message):
     __slots__ = ("time", "changed_by", "mode", "level", "before", "after", "reason")

@@ -80,7 +80,8 @@ export enum ErrorReason {
   UNAUTHENTICATED = 8,
 
   /**
-   * PERMISSION_DENIED. The caller may not act in this scope.
+   * PERMISSION_DENIED. The caller may not act in this scope; metadata `refused_by` is `store` where the role that the
+   * sidecar uses its store by does not reach the tenant, and absent otherwise.
    *
    * @generated from enum value: ERROR_REASON_SCOPE_NOT_PERMITTED = 9;
    */

@@ -710,6 +710,14 @@ export declare type Sender = Message<"sidemirror.v1.Sender"> & {
    * @generated from field: int64 refused_count = 7;
    */
   refusedCount: bigint;
+
+  /**
+   * How many of the calls only read (NO_SIDE_EFFECTS), as those of commands and of the console do; set in
+   * `Traffic.callers` alone.
+   *
+   * @generated from field: int64 read_count = 8;
+   */
+  readCount: bigint;
 };
 
 /**

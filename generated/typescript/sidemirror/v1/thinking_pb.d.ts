@@ -2615,9 +2615,10 @@ export declare type ReportEventsRequest = Message<"sidemirror.v1.ReportEventsReq
   sessionId: string;
 
   /**
-   * Answers with all directives after this sequence number, without the plan: the number of the last one that the agent
-   * has seen, 0 for all. Absent means those that were made since this call began or, if the turn has all its events
-   * already, since these events. The last 1,000 directives of a turn are kept at hand.
+   * Answers with the directives after this sequence number that a stream would be sent, without the plan and those that
+   * need not be shown any more: the number of the last one that the agent has seen, 0 for all. Absent means those that
+   * were made since this call began or, if the turn has all its events already, since these events. The last 1,000
+   * directives of a turn are kept at hand.
    *
    * @generated from field: optional uint64 after_sequence = 8;
    */
