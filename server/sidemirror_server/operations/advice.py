@@ -15,8 +15,9 @@ from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.advice_history import advice_changes, all_of
 from sidemirror_server.operations.policies import TIMEOUT_S, change, is_hidden, names_tenant, policies, stored_of, whose
-from sidemirror_server.operations.shown import name_of, plain, print_json
+from sidemirror_server.operations.shown import plain, print_json
 from sidemirror_server.operations.target import asked, scope_of
+from sidemirror_server.rpc.wire.common import name_of
 
 _KINDS = {
     "all": pb.ADVICE_KIND_ALL,

@@ -13,8 +13,9 @@ from sidemirror.v1 import goal_reflection_pb2_grpc as pb_grpc
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.operations import exit_codes
-from sidemirror_server.operations.shown import clock_time, name_of, plain, print_lines, with_defaults, words_of
+from sidemirror_server.operations.shown import clock_time, plain, print_lines, with_defaults, words_of
 from sidemirror_server.operations.target import asked, scope_of
+from sidemirror_server.rpc.wire.common import name_of
 
 _TIMEOUT_S = 5.0
 _PAGE = 200

@@ -10,7 +10,8 @@ from rich.table import Table
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
-from sidemirror_server.operations.shown import name_of, print_json
+from sidemirror_server.operations.shown import print_json
+from sidemirror_server.rpc.wire.common import name_of
 
 _TIMEOUT_S = 30.0
 # Longer than a pass: 20 questions of 30 s each.

@@ -11,9 +11,10 @@ from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.operations.lesson_figures import figures, held_by_draw, lift, successes
 from sidemirror_server.operations.lesson_sources import NAMELESS, WHOSE_NAMES, author_of, sources_of
-from sidemirror_server.operations.shown import name_of, plain, words_of
+from sidemirror_server.operations.shown import plain, words_of
 from sidemirror_server.operations.shown_texts import held_because, review_command
 from sidemirror_server.operations.turn_lessons import is_correction
+from sidemirror_server.rpc.wire.common import name_of
 
 # What the command that makes a memory active again does, by its state.
 _AGAIN = {pb.MEMORY_STATE_QUARANTINED: "to release it", pb.MEMORY_STATE_RETIRED: "to bring it back"}

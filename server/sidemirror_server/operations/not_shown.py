@@ -10,10 +10,11 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.operations.advice_history import about, advice_changes, shadow_then
 from sidemirror_server.operations.lesson_sources import author_of
-from sidemirror_server.operations.shown import clock_time, in_short, name_of
+from sidemirror_server.operations.shown import clock_time, in_short
 from sidemirror_server.operations.shown_texts import held_because, review_command
 from sidemirror_server.operations.turn_entries import TIMEOUT_S
 from sidemirror_server.operations.turned_off import is_off_at, rests_on
+from sidemirror_server.rpc.wire.common import name_of
 
 # The most versions of a lesson that are looked through; among how many memories the task may find it.
 _MOST_VERSIONS, _MOST_HITS = 1_000, 100

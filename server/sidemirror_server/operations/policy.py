@@ -12,8 +12,9 @@ from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.policies import change, is_hidden, names_tenant, policies, stored_of, whose
-from sidemirror_server.operations.shown import name_of, plain, print_json
+from sidemirror_server.operations.shown import plain, print_json
 from sidemirror_server.operations.target import asked
+from sidemirror_server.rpc.wire.common import name_of
 
 _PERIODS = tuple(field.name for field in pb.RetentionPolicy.DESCRIPTOR.fields)
 _CAPS = ("usd_per_day", "tokens_per_day")

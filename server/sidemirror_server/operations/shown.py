@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from sidemirror_server.operations.parsers.arguments import Moment
+from sidemirror_server.rpc.wire.common import name_of
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -31,13 +32,6 @@ def with_defaults(message: Message) -> dict[str, Any]:
     # Protobuf's JSON writes 64-bit integers as strings.
     whole = {field.name for field in message.DESCRIPTOR.fields if field.type == field.TYPE_INT64}
     return {name: int(value) if name in whole else value for name, value in told.items()}
-
-
-def name_of(enum: Any, number: int) -> str:
-    """The name of an enum's value in lower case, without the enum's prefix; the number of an unknown value."""
-    values = enum.DESCRIPTOR.values_by_number
-    prefix = values[0].name.removesuffix("UNSPECIFIED")
-    return values[number].name.removeprefix(prefix).lower() if number in values else str(number)
 
 
 def words_of(enum: Any, number: int) -> str:

@@ -7,8 +7,9 @@ import grpc
 
 from sidemirror.v1 import goal_reflection_pb2 as pb
 from sidemirror.v1.goal_reflection_pb2_grpc import GoalReflectionServiceStub
-from sidemirror_server.operations.shown import clock_time, in_short, name_of
+from sidemirror_server.operations.shown import clock_time, in_short
 from sidemirror_server.operations.turn_entries import TIMEOUT_S
+from sidemirror_server.rpc.wire.common import name_of
 
 # Of the newest reports so many pages are looked through.
 _PAGE, _MOST_PAGES = 1_000, 5

@@ -10,9 +10,10 @@ import msgspec
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1 import thinking_pb2
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
-from sidemirror_server.operations.shown import in_short, name_of, scope_option
+from sidemirror_server.operations.shown import in_short, scope_option
 from sidemirror_server.operations.shown_texts import FIRST_CHARS, held_because, review_command
 from sidemirror_server.operations.turn_entries import TIMEOUT_S
+from sidemirror_server.rpc.wire.common import name_of
 
 # How many of the newest lessons are looked through, in quarantine and in any state; how many are told at a call.
 _MOST, _MOST_TOLD = 200, 3

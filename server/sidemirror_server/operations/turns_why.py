@@ -18,7 +18,7 @@ from sidemirror_server.operations.lesson_figures import in_one_line
 from sidemirror_server.operations.lesson_sources import some_of, sources_of
 from sidemirror_server.operations.not_shown import not_shown
 from sidemirror_server.operations.parsers.arguments import Moment
-from sidemirror_server.operations.shown import clock_time, in_short, name_of, print_json, print_lines, words_of
+from sidemirror_server.operations.shown import clock_time, in_short, print_json, print_lines, words_of
 from sidemirror_server.operations.shown_texts import FirstWords, ShownTexts
 from sidemirror_server.operations.silences import why_no_lesson
 from sidemirror_server.operations.turn_entries import TIMEOUT_S, record_of
@@ -26,6 +26,7 @@ from sidemirror_server.operations.turn_ids import lesson_named, turn_named
 from sidemirror_server.operations.turn_silences import about_turn
 from sidemirror_server.operations.turned_off import TurnedOff
 from sidemirror_server.operations.watch_lines import ANSWERS, fit_told
+from sidemirror_server.rpc.wire.common import name_of
 from sidemirror_server.trace.receipts import GOAL_ITEM, RECOVERY_ITEM
 from sidemirror_server.vocabulary.clock import SystemClock
 

@@ -5,13 +5,12 @@ Texts are as they were sent: whoever shows them makes them harmless.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 from google.protobuf.duration_pb2 import Duration
 
 from sidemirror.v1 import sidecar_pb2 as pb
-from sidemirror_server.rpc.wire.common import timestamp
+from sidemirror_server.rpc.wire.common import name_of, timestamp
 from sidemirror_server.vocabulary.traffic import HELD_BACK, TOLD
 
 # How many senders are named.
@@ -64,7 +63,7 @@ def finding_to_wire(finding: SelfFinding) -> pb.Finding:
 
 def whose_cap(cap: pb.SpendCap | pb.HiddenCap) -> tuple[str, str]:
     """Its owner and what it counts, such as ("sidecar", "dreaming")."""
-    return _name_of(pb.SpendCapOwner, cap.owner), cap.purpose or _name_of(pb.SpendLevel, cap.level)
+    return name_of(pb.SpendCapOwner, cap.owner), cap.purpose or name_of(pb.SpendLevel, cap.level)
 
 
 def in_seconds(span: Duration) -> float:
@@ -239,10 +238,3 @@ def _senders(traffic: pb.Traffic) -> str:
 
 def _scope(one: pb.Sender) -> str:
     return f"{one.tenant_id}/{one.project_id}"
-
-
-def _name_of(enum: Any, number: int) -> str:
-    """The name of an enum's value in lower case, without the enum's prefix; the number of one that is not known."""
-    values = enum.DESCRIPTOR.values_by_number
-    prefix = values[0].name.removesuffix("UNSPECIFIED")
-    return values[number].name.removeprefix(prefix).lower() if number in values else str(number)

@@ -26,6 +26,13 @@ def numbers_of(kinds: Iterable[K], wire: Any) -> dict[K, Any]:
     return {kind: wire.Value(f"{prefix}_{name}".upper()) for kind, name in names.items()}
 
 
+def name_of(wire: Any, number: int) -> str:
+    """The name of a wire enum's value in lower case, without the enum's prefix; the number of one that is not known."""
+    values = wire.DESCRIPTOR.values_by_number
+    prefix = values[0].name.removesuffix("UNSPECIFIED")
+    return values[number].name.removeprefix(prefix).lower() if number in values else str(number)
+
+
 STATUSES = numbers_of(ResultStatus, pb.ResultStatus)
 ORIGINS = numbers_of(Origin, pb.Origin)
 OUTCOMES = {
