@@ -12,7 +12,8 @@ export function Elsewhere() {
   const info = asked.value;
   if (!info) return <Missing asked={asked} what="Where else there may be turns" />;
   const [tenant, project] = [api.scope.tenantId || info.tenantId, api.scope.projectId || info.projectId];
-  const senders = info.traffic?.callers ?? [];
+  // Who only read there, as this page does, has sent nothing.
+  const senders = (info.traffic?.callers ?? []).filter((one) => one.sentCount > one.readCount);
   const others = new Map(senders.map((one) => [`${one.tenantId} / ${one.projectId}`, one]));
   others.delete(`${tenant} / ${project}`);
   return (

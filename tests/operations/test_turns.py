@@ -382,6 +382,19 @@ async def test_where_a_turn_may_be_that_is_not_here(tmp_path: Path, capsys: pyte
         assert lines[0].endswith("  session s  Restock the shelves")
 
 
+async def test_who_looks_for_a_turn_somewhere_has_sent_nothing_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Seen to fail: calls came for the project whose name was misspelt, and it had sent of late."""
+    async with running(tmp_path) as served:
+        code, _, wrong = await said(capsys, served, "turns", "why", "none", "--scope", "default/shpo")
+        assert (code, wrong.split(",")[0]) == (1, "sidemirror: no turn has the id none")
+        code, lines, _ = await said(capsys, served, "turns", "list")
+        assert (code, lines) == (0, ["No turn fits.", "Looked in default/default; --scope names another project."])
+        _, lines, _ = await said(capsys, served, "usage")
+        assert not any("shpo" in line for line in lines if "Others sent" in line)
+
+
 async def test_whose_calls_were_refused_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,6 +46,11 @@ def test_who_sends_most_is_told_to_whoever_may_see_it(guarded: SidecarThread) ->
         assert (loudest.token, loudest.tenant_id, loudest.project_id) == ("acme", "acme", "shop")
         assert (loudest.session_id, loudest.sent_count) == ("", 21)
         assert {one.token for one in seen.callers} == {"acme", "intruder", "platform"}
+        assert {one.token: one.sent_count - one.read_count for one in seen.callers} == {
+            "acme": 21,
+            "intruder": 1,
+            "platform": 0,
+        }, "who asks for this only reads"
         assert seen.message_count == 23
         assert [(one.session_id, one.sent_count) for one in seen.sessions] == [("loud one", 40)]
         assert 0 < seen.period.ToMicroseconds() < 120_000_000

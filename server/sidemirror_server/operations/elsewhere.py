@@ -2,14 +2,12 @@
 `turns.py`."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import grpc
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
-from sidemirror_server.http.hooks.projects import project_of
 from sidemirror_server.operations.shown import clock_time, plain
 from sidemirror_server.operations.turn_entries import TIMEOUT_S
 
@@ -22,14 +20,9 @@ def elsewhere_told(channel: grpc.Channel, scope: dict[str, Any]) -> Iterator[str
     info = SidecarServiceStub(channel).GetServerInfo(pb.GetServerInfoRequest(**scope), timeout=TIMEOUT_S)
     here = (scope["tenant_id"] or info.tenant_id, scope["project_id"] or info.project_id)
     yield f"Looked in {plain('/'.join(here))}; --scope names another project."
-    # That of the folder was only asked about, before this.
-    named = (here, (here[0], project_of(str(Path.cwd()))))
-    callers = ((one.tenant_id, one.project_id) for one in info.traffic.callers)
-    others = dict.fromkeys("/".join(one) for one in callers if one not in named)
-    if others:
+    if others := others_who_sent(info.traffic, here):
         period_s = info.traffic.period.ToMicroseconds() / 1e6
-        some = ", ".join(map(plain, list(others)[:_MOST_NAMED]))
-        yield f"In the last {period_s:.0f} s calls came for: {some}"
+        yield f"In the last {period_s:.0f} s calls came for: {', '.join(map(plain, others[:_MOST_NAMED]))}"
     for one in info.refused_callers[:_MOST_NAMED]:
         calls = f"{one.call_count:,} call{'' if one.call_count == 1 else 's'}"
         who = f": {one.token or one.fingerprint}" if one.token or one.fingerprint else ""
@@ -37,3 +30,10 @@ def elsewhere_told(channel: grpc.Channel, scope: dict[str, Any]) -> Iterator[str
         yield plain(f"Refused: {calls} from {one.peer} ({one.reason}{who}), the last one at {last}")
     if info.refused_callers:
         yield "`sidemirror doctor` says what to do about calls that are refused."
+
+
+def others_who_sent(traffic: pb.Traffic, here: tuple[str, str]) -> list[str]:
+    """For which tenants and projects but this one calls came that do more than read, who sends most first. A command
+    that looks for something somewhere has sent nothing there."""
+    sent = ((one.tenant_id, one.project_id) for one in traffic.callers if one.sent_count > one.read_count)
+    return list(dict.fromkeys("/".join(one) for one in sent if one != here))

@@ -11,6 +11,7 @@ import grpc
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
 from sidemirror_server.operations import exit_codes
+from sidemirror_server.operations.elsewhere import others_who_sent
 from sidemirror_server.operations.shown import plain, with_defaults
 from sidemirror_server.operations.target import asked, scope_of
 from sidemirror_server.rpc.sidecar.findings import in_seconds, whose_cap
@@ -119,8 +120,7 @@ def _show_estimates(info: pb.GetServerInfoResponse, console: "Console") -> None:
 def _nothing_spent(info: pb.GetServerInfoResponse, scope: tuple[str, str]) -> str:
     """What is said in the place of the table."""
     told = f"No model that costs anything was asked for {'/'.join(scope)} in the last 7 days."
-    callers = ((one.tenant_id, one.project_id) for one in info.traffic.callers)
-    others = dict.fromkeys("/".join(one) for one in callers if one != scope)
+    others = others_who_sent(info.traffic, scope)
     if not others:
         return f"{told} `--scope` names another."
     return f"{told} Others sent of late, and `--scope` names one: {', '.join(others)}"

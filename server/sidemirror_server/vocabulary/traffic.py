@@ -56,7 +56,7 @@ class TrafficTold(msgspec.Struct, frozen=True):
     """What was sent in the last `period_s` seconds: all `messages`, and who sent, the most frequent sender first:
     `callers` of calls and messages of streams, `sessions` of events. `held_back`: the tokens whose calls and messages
     waited for their share, with the sum of these waits in seconds, the longest first. `refused`: the tokens whose calls
-    were refused at a limit, with their number, the most first."""
+    were refused at a limit, with their number, the most first. `reads`: how many of the callers' calls only read."""
 
     period_s: float
     messages: int
@@ -64,6 +64,7 @@ class TrafficTold(msgspec.Struct, frozen=True):
     sessions: tuple[tuple[Sender, int], ...]
     held_back: tuple[tuple[str, float], ...] = ()
     refused: tuple[tuple[str, int], ...] = ()
+    reads: tuple[tuple[Sender, int], ...] = ()
 
 
 class Busiest:
@@ -92,6 +93,7 @@ class _Period:
         self.began_s = began_s
         self.messages = 0
         self.callers = Busiest()
+        self.reads = Busiest()
         self.sessions = Busiest()
         # By token: as many as the access file has names.
         self.waited_s: dict[str, float] = {}
@@ -114,12 +116,14 @@ class Traffic:
         # Who was far above the others in the last line; None if nobody was.
         self._loudest: Sender | None = None
 
-    def message(self, sender: Sender) -> None:
-        """Counts a call, or a message of a stream."""
+    def message(self, sender: Sender, *, reads: bool = False) -> None:
+        """Counts a call, or a message of a stream. `reads`: it is a call that changes nothing."""
         now_s = self._clock.monotonic_s()
         if now_s - self._looked_s >= _LOOK_S:
             self._look(now_s)
         self._period.callers.add(sender, 1)
+        if reads:
+            self._period.reads.add(sender, 1)
         self._period.messages += 1
 
     def events(self, sender: Sender, count: int) -> None:
@@ -168,6 +172,7 @@ class Traffic:
             _most([one.sessions for one in periods]),
             _largest([one.waited_s for one in periods]),
             _largest([one.refused for one in periods]),
+            _most([one.reads for one in periods]),
         )
 
     def _turn(self, now_s: float) -> None:

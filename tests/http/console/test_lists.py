@@ -230,10 +230,12 @@ def test_a_page_goes_on_after_a_restart(tmp_path: Path, browser: Browser) -> Non
 
 
 def test_an_empty_list_says_where_it_looked_and_who_was_refused(server: SidecarThread, browser: Browser) -> None:
+    """Seen to fail with a project in which somebody has only looked."""
     refused = sidecar_pb2.RefusedCaller(peer="ipv4:10.0.0.7", reason="TOKEN_UNKNOWN", call_count=12)
     refused.last_time.GetCurrentTime()
     senders = [sidecar_pb2.Sender(tenant_id="acme", project_id=name, sent_count=1) for name in ("main", "shop")]
-    traffic = sidecar_pb2.Traffic(callers=senders)
+    looked_in = sidecar_pb2.Sender(tenant_id="acme", project_id="shpo", sent_count=2, read_count=2)
+    traffic = sidecar_pb2.Traffic(callers=[looked_in, *senders])
     traffic.period.FromSeconds(90)
     info = sidecar_pb2.GetServerInfoResponse(
         tenant_id="acme", project_id="main", traffic=traffic, refused_callers=[refused]

@@ -104,7 +104,7 @@ class Boundary:
                         request: Any = from_bytes(raw)
                     except DecodeError as error:
                         raise MalformedMessage(expected=request_type.DESCRIPTOR.full_name) from error
-                    call = self._call(method, request, context, caller, is_write)
+                    call = self._call(method, request, context, caller, is_write, reads=not is_write)
                     scope = call.scope
                     if violations := violations_of(request):
                         raise BadInput(violations)
@@ -177,7 +177,7 @@ class Boundary:
                     caller = self._identity.caller_of(method, context)
                     share = self._enter_stream(caller)
                     request = parse(raw)
-                    call = self._call(method, request, context, caller, is_write)
+                    call = self._call(method, request, context, caller, is_write, reads=not is_write)
                     scope = call.scope
                     check(request)
                     if keeps_times:
@@ -308,10 +308,17 @@ class Boundary:
         return share
 
     def _call(
-        self, method: str, request: "Message | NamedScope", context: Context, caller: Token | None, is_write: bool
+        self,
+        method: str,
+        request: "Message | NamedScope",
+        context: Context,
+        caller: Token | None,
+        is_write: bool,
+        *,
+        reads: bool = False,
     ) -> Call:
-        """The call that `request` begins; `is_write`: the request may have a request_id. The scope is checked before
-        the fields, so that an unauthorised caller learns nothing else."""
+        """The call that `request` begins; `is_write`: the request may have a request_id; `reads`: the call changes
+        nothing. The scope is checked before the fields, so that an unauthorised caller learns nothing else."""
         if self._draining:
             raise Draining
         asked: Any = request
@@ -328,7 +335,7 @@ class Boundary:
             barred=None if caller is None else partial(self._identity.bars, caller, scope, method, context),
             caller=caller,
         )
-        self._traffic.message(_sender(call))
+        self._traffic.message(_sender(call), reads=reads)
         return call
 
     async def _abort(

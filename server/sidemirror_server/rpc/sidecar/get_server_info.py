@@ -174,7 +174,7 @@ def _refused_to_wire(strangers: Strangers) -> list[pb.RefusedCaller]:
 
 def _traffic_to_wire(told: TrafficTold, caller: Token | None) -> pb.Traffic:
     """What the token covers of it."""
-    sees_all = _sees_all(caller)
+    sees_all, reads = _sees_all(caller), dict(told.reads)
 
     def seen(senders: Sequence[tuple[Sender, int]]) -> list[pb.Sender]:
         return [
@@ -184,6 +184,7 @@ def _traffic_to_wire(told: TrafficTold, caller: Token | None) -> pb.Traffic:
                 project_id=one.scope.project_id,
                 session_id=one.session_id,
                 sent_count=count,
+                read_count=reads.get(one, 0),
             )
             for one, count in senders
             if caller is None or caller.covers(one.scope)
