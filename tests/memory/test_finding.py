@@ -35,12 +35,15 @@ class Rows(SqliteObservations):
     rows: tuple[Observation, ...] = ()
     reads = 0
     let_go: asyncio.Event | None = None
+    bug: Exception | None = None
 
     async def of_signature(self, scope: Scope, signature: str) -> tuple[Observation, ...]:
         self.reads += 1
         found = self.rows if (scope, signature) == (SCOPE, SIGNATURE) else ()
         if self.let_go is not None:
             await self.let_go.wait()
+        if self.bug is not None:
+            raise self.bug
         return found
 
 
@@ -161,6 +164,26 @@ async def test_what_is_learned_of_another_failure_leaves_a_read_alone(own: Findi
     own.rows.let_go.set()
     assert await reading == sentence(5)
     assert (await own.told(2), own.rows.reads) == (sentence(5), 1)
+
+
+async def test_a_bug_in_a_read_that_nobody_waits_for_is_in_the_log(
+    own: Finding, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is told is told on meanwhile. Seen to fail: nothing said that there was a bug."""
+    own.rows.rows = tries(5)
+    assert await own.told(1) == sentence(5)
+    own.rows.rows, own.rows.bug = tries(6), RuntimeError("a bug")
+    own.clock.advance(FRESH_S + 0.1)
+    assert await own.told(2) == sentence(5)
+    await until(lambda: own.rows.reads == 2 and not own.finder._reading, within_s=20)
+    (line,) = [one for one in caplog.records if one.message == "recoveries_not_read"]
+    assert line.levelname == "ERROR"
+    assert line.exc_info is not None
+    assert line.exc_info[1] is own.rows.bug
+    own.rows.bug = None
+    assert await own.told(3) == sentence(5)
+    await until(lambda: own.rows.reads == 3 and not own.finder._reading, within_s=20)
+    assert await own.told(4) == sentence(6)
 
 
 async def test_a_receipt_and_its_trial_are_one_write(own: Finding, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -326,3 +326,28 @@ async def listed(stub: Stub) -> list[list[str]]:
         token = page.next_page_token
         if not token:
             return pages
+
+
+async def test_a_bug_in_what_is_looked_up_leaves_a_trace_and_the_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Seen to fail: the log had no line of the read, and with a turn that is lost to such a bug."""
+
+    async def broken(*_: object) -> None:
+        raise RuntimeError("a bug")
+
+    async with running(tmp_path) as served:
+        monkeypatch.setattr(served.sidecar._stores.observations, "of_signature", broken)
+        await served.stub.StartTurn(thinking_pb.StartTurnRequest(turn_id="t", session_id="s"), timeout=60)
+        for number in range(2):
+            events = [called("sql", "SELECT 1 FROM orders", f"c{number}"), failed(FAILURE, f"c{number}")]
+            await served.stub.ReportEvents(thinking_pb.ReportEventsRequest(turn_id="t", events=events), timeout=60)
+        await served.stub.FinishTurn(thinking_pb.FinishTurnRequest(turn_id="t"), timeout=60)
+        turn = (await turn_of(served, "t")).turn
+        assert (turn.state, turn.tool_error_count) == (thinking_pb.TURN_STATE_FINISHED, 2)
+    lines = {one.message: one for one in caplog.records if one.name.startswith("sidemirror_server")}
+    for event in ("recoveries_not_read", "recovery_failed"):
+        line = lines[event]
+        assert line.levelname == "ERROR"
+        assert line.exc_info is not None
+        assert str(line.exc_info[1]) == "a bug"
