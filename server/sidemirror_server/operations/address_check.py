@@ -15,7 +15,7 @@ from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
 from sidemirror_server.operations.finding import Finding
 from sidemirror_server.operations.shown import plain
-from sidemirror_server.operations.target import open_channel
+from sidemirror_server.operations.target import info_of, open_channel
 from sidemirror_server.rpc.boundary.identity import PROBE
 from sidemirror_server.rpc.listening.addresses import (
     LONGEST_SOCKET_PATH,
@@ -211,7 +211,7 @@ def _refused(address: str, settings: Settings, error: grpc.RpcError) -> AddressA
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return _silent(f"{address}: something listens, and did not answer in {sum(_ANSWERS_S):g} s ({code.name})")
     if code is grpc.StatusCode.PERMISSION_DENIED:
-        return _not_permitted(address, details)
+        return _not_permitted(address, error)
     if code is grpc.StatusCode.UNAUTHENTICATED:
         token = "another token" if as_client().token else "a token, and none was given"
         found = f"{address} is served by a sidemirror that asks for {token}"
@@ -232,11 +232,11 @@ def _refused(address: str, settings: Settings, error: grpc.RpcError) -> AddressA
     return AddressAnswer(_SUBJECT, ok=False, found=found, advice=advice, served=None if spoke_tls else False)
 
 
-def _not_permitted(address: str, details: str) -> AddressAnswer:
+def _not_permitted(address: str, error: grpc.RpcError) -> AddressAnswer:
     """The state of an address whose sidecar does not tell this caller of the sidecar's own tenant and project."""
-    found = f"{address} is served by a sidemirror that does not answer for its own tenant and project: {plain(details)}"
-    is_role = "is not bound to this tenant" in details  # the words of the store on Postgres
-    advice = _ASK_BOUND if is_role else _ASK_FOR_OWN
+    told = plain(error.details() or "")
+    found = f"{address} is served by a sidemirror that does not answer for its own tenant and project: {told}"
+    advice = _ASK_BOUND if info_of(error).metadata.get("refused_by") == "store" else _ASK_FOR_OWN
     return AddressAnswer(_SUBJECT, ok=True, found=found, advice=advice, not_asked=_NOT_ASKED, served=True)
 
 

@@ -115,14 +115,17 @@ def is_answer(error: grpc.RpcError) -> bool:
 
 def reason_of(error: grpc.RpcError) -> str:
     """The reason of errors.proto that a sidecar gave; empty without an answer."""
+    return str(info_of(error).reason)
+
+
+def info_of(error: grpc.RpcError) -> error_details_pb2.ErrorInfo:
+    """The reason and the metadata of errors.proto that a sidecar gave; without any where there is no answer."""
     told: Any = error.trailing_metadata() or ()
+    info = error_details_pb2.ErrorInfo()
     for key, value in told:
         if key == "grpc-status-details-bin":
-            for detail in status_pb2.Status.FromString(value).details:
-                info = error_details_pb2.ErrorInfo()
-                if detail.Unpack(info):
-                    return str(info.reason)
-    return ""
+            any(detail.Unpack(info) for detail in status_pb2.Status.FromString(value).details)
+    return info
 
 
 def _in_short(details: str) -> str:

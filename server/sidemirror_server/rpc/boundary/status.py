@@ -92,14 +92,14 @@ def call_status_of(error: BaseException) -> grpc.Status:
     """`status_of` in gRPC's form. The status for an unauthorised caller is cached, so that a flood of such calls costs
     little."""
     if isinstance(error, errors.Unauthenticated | errors.NotPermitted):
-        return _of_stranger(type(error), error.facts["reason"])  # type: ignore[arg-type]  # a type can be hashed
+        return _of_stranger(type(error), tuple(error.facts.items()))  # type: ignore[arg-type]  # a type can be hashed
     return rpc_status.to_status(status_of(error))
 
 
 @lru_cache(maxsize=32)
-def _of_stranger(kind: Callable[..., errors.SidemirrorError], reason: str) -> grpc.Status:
+def _of_stranger(kind: Callable[..., errors.SidemirrorError], facts: tuple[tuple[str, str], ...]) -> grpc.Status:
     """Cached: the reasons are a few fixed sentences (`identity.py`)."""
-    return rpc_status.to_status(status_of(kind(reason=reason)))
+    return rpc_status.to_status(status_of(kind(**dict(facts))))
 
 
 def _more(error: errors.SidemirrorError) -> list[Message]:

@@ -132,7 +132,7 @@ def store_failure(error: BaseException) -> SidemirrorError | None:
 
 def not_bound() -> NotPermitted:
     """The error for a tenant whose rows the role does not reach."""
-    return NotPermitted(reason="the role that the store is used by is not bound to this tenant")
+    return NotPermitted(reason="the role that the store is used by is not bound to this tenant", refused_by="store")
 
 
 def connect_failure(error: BaseException) -> StoreUnavailable | None:
