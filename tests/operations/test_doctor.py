@@ -281,7 +281,7 @@ async def test_a_newer_schema(tmp_path: Path) -> None:
     connection.close()
     (finding,) = wrong(tmp_path)
     assert "migration 0999_later is newer than this server" in finding.found
-    assert finding.advice == "use the newer server that has written it, or another data_dir"
+    assert finding.advice == "use the server that has migrated this store, or another store"
 
 
 def test_a_folder_that_cannot_be_one(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 import asyncpg
 import pytest
 
-from sidemirror_server.operations import doctor
 from sidemirror_server.operations.doctor import as_one, examine
 from sidemirror_server.operations.finding import Finding
 from sidemirror_server.operations.moments import second
+from sidemirror_server.rpc.sidecar.findings import OfStore
 from sidemirror_server.storage.postgres import examine as examine_postgres
 from sidemirror_server.storage.postgres.failures import connect_failure, place_of
 from sidemirror_server.storage.postgres.migrate import migrate, read_migrations
@@ -103,15 +103,16 @@ async def test_roles_that_serve_would_refuse(databases: Databases, name: str, tm
     """Everything that is wrong is said at once."""
     findings = await wrong(tmp_path, databases.cluster.url("superuser", name))
     assert [finding.found for finding in findings] == [
-        "role 'superuser' is a superuser, or may become one: row level security would not hold it",
-        "role 'superuser' has BYPASSRLS, or may take it: row level security would not hold it",
-        "role 'superuser' owns the tables, or may act as their owner: use one that owns nothing",
+        "role 'superuser' is a superuser, or may become one, and row level security would not hold it",
+        "role 'superuser' has BYPASSRLS, or may take it, and row level security would not hold it",
+        "role 'superuser' owns the tables, or may act as their owner",
     ]
     assert findings[0].advice.startswith("CREATE ROLE another, with LOGIN and nothing else")
+    assert findings[2].advice == "use one that owns nothing"
     await databases.as_superuser("ALTER TABLE sidemirror.turns NO FORCE ROW LEVEL SECURITY", name)
     (finding,) = await wrong(tmp_path, databases.cluster.url("sidecar", name))
     assert finding.found == "row level security is not in force on turns"
-    assert finding.advice == "as the owner: ALTER TABLE … ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY"
+    assert finding.advice == "as the owner, ALTER TABLE … ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY"
 
 
 @pytest.mark.parametrize(
@@ -206,7 +207,7 @@ async def test_a_server_that_does_not_answer(tmp_path: Path) -> None:
         ("57P03", "the server is starting or stopping", "wait, or look into its log"),
         ("08P01", "a pooler turned the connection away (no such database or role, or it cannot log in itself)", "look"),
         ("25006", "this server is read-only, a standby", "name the primary in "),
-        ("08006", "", "look into the server's log"),
+        ("08006", "", ""),
     ],
 )
 def test_a_sentence_stands_once(code: str, found: str, advice: str) -> None:
@@ -214,9 +215,10 @@ def test_a_sentence_stands_once(code: str, found: str, advice: str) -> None:
     error = asyncpg.PostgresError.new({"C": code, "M": "hunter2"})
     failure = connect_failure(error)
     assert failure is not None
-    told, remedy = doctor.cause_and_remedy(failure.facts["reason"])
-    assert told == f"{type(error).__name__} ({code}){f': {found}' if found else ''}"
-    assert remedy.startswith(advice)
+    assert failure.cause == f"{type(error).__name__} ({code}){f': {found}' if found else ''}"
+    assert failure.remedy.startswith(advice)
+    whole = f"{failure.cause}: {failure.remedy}" if failure.remedy else failure.cause
+    assert failure.facts["reason"] == whole
 
 
 async def test_the_command(databases: Databases, name: str, tmp_path: Path) -> None:
@@ -263,16 +265,18 @@ def test_a_place_has_no_credentials(url: str, place: str) -> None:
 
 
 def test_one_cause_has_one_line() -> None:
-    """The sidecar's Postgres is away, which it says too. Seen to fail with a second `!!` line."""
-    told = [
-        Finding("store", False, "Postgres db:5432/x: it is away", "mend it"),
-        Finding("store", False, "the sidecar at a says that its postgres store did not answer last", "mend the store"),
-        Finding("store", False, "the sidecar at a says that its redis store did not answer last", "mend the store"),
+    """The sidecar's Postgres is away, which it says too. Seen to fail with a second `!!` line, and in other words."""
+    postgres = OfStore("postgres")
+    own = [Finding("store", False, "Postgres db:5432/x: it is away", "mend it", about=postgres)]
+    says = [
+        Finding("store", False, "the sidecar at a says that its postgres store is away", "mend it", about=postgres),
+        Finding(
+            "store", False, "the sidecar at a says that its redis store is away", "mend it", about=OfStore("redis")
+        ),
     ]
-    first, redis = as_one(told)
-    assert (
-        first.found
-        == "Postgres db:5432/x: it is away; the sidecar at a says that its postgres store did not answer last"
-    )
-    assert redis == told[2]
-    assert as_one(told[1:]) == told[1:]
+    first, redis = as_one(says, own)
+    assert first.found == f"{own[0].found}; {says[0].found}"
+    assert redis == says[1]
+    assert as_one(says, []) == says
+    well = Finding("store", True, "PostgreSQL 18")
+    assert as_one(says, [well]) == [well, *says]

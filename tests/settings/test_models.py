@@ -154,20 +154,21 @@ def test_a_name_that_nobody_is_asked_by() -> None:
         "RAE_LLM_MODEL_DEFAULT": "x",
     }
     assert without_effect(load({}, told), {}, told) == (
-        ("RAE_LLM_MODEL_DEFAULT", "without SIDEMIRROR_MODEL__PROVIDER"),
-        ("SIDEMIRROR_EMBEDDING__BASE_URL", "without SIDEMIRROR_EMBEDDING__NAME"),
-        ("SIDEMIRROR_EMBEDDING__USD_PER_MTOK", "without SIDEMIRROR_EMBEDDING__NAME"),
+        ("RAE_LLM_MODEL_DEFAULT", "SIDEMIRROR_MODEL__PROVIDER"),
+        ("SIDEMIRROR_EMBEDDING__BASE_URL", "SIDEMIRROR_EMBEDDING__NAME"),
+        ("SIDEMIRROR_EMBEDDING__USD_PER_MTOK", "SIDEMIRROR_EMBEDDING__NAME"),
     )
     flags = {"model__name": "x"}
-    needed = "without SIDEMIRROR_MODEL__PROVIDER"
-    assert without_effect(load(flags, {}), flags, {}) == (("SIDEMIRROR_MODEL__NAME", needed),)
+    (needs,) = without_effect(load(flags, {}), flags, {})
+    assert needs == ("SIDEMIRROR_MODEL__NAME", "SIDEMIRROR_MODEL__PROVIDER")
+    assert needs.why == "without SIDEMIRROR_MODEL__PROVIDER"
     shared = {"SIDEMIRROR_DATABASE_URL": "postgresql://x@y/z", "SIDEMIRROR_RETENTION__TRACE_DAYS": "7"}
     (told_of,) = without_effect(load({}, shared), {}, shared)
-    assert told_of[0] == "SIDEMIRROR_RETENTION__TRACE_DAYS"
-    assert "sidemirror policy set" in told_of[1]
+    assert told_of == ("SIDEMIRROR_RETENTION__TRACE_DAYS", "")
+    assert "sidemirror policy set" in told_of.why
     waiting = {"SIDEMIRROR_ACCESS_FILE": "/access.json", "SIDEMIRROR_LIMITS__AGENT_WAITING_BYTES": "1024"}
     assert without_effect(load({}, waiting), {}, waiting) == (
-        ("SIDEMIRROR_LIMITS__AGENT_WAITING_BYTES", "without SIDEMIRROR_LIMITS__AGENT_BYTES_PER_SECOND"),
+        ("SIDEMIRROR_LIMITS__AGENT_WAITING_BYTES", "SIDEMIRROR_LIMITS__AGENT_BYTES_PER_SECOND"),
     )
     paced = {**waiting, "SIDEMIRROR_LIMITS__AGENT_BYTES_PER_SECOND": "1024"}
     assert without_effect(load({}, paced), {}, paced) == ()

@@ -28,6 +28,8 @@ from tests.postgres.databases import Databases
 
 ONE = Scope("acme", "shop")
 KNOWN = read_migrations()
+FORCE = "as the owner, ALTER TABLE … ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY"
+OTHER_SERVER = "use the server that has migrated this store, or another store"
 
 
 @pytest.fixture
@@ -91,14 +93,15 @@ async def test_a_role_that_was_granted_nothing_is_refused(databases: Databases, 
 @pytest.mark.parametrize("switch", ["DISABLE ROW LEVEL SECURITY", "NO FORCE ROW LEVEL SECURITY"])
 async def test_tables_without_protection_are_refused(switch: str, databases: Databases, name: str) -> None:
     await databases.as_superuser(f"ALTER TABLE sidemirror.turns {switch}", name)
-    said = "row level security is not in force on turns"
+    said = f"row level security is not in force on turns: {FORCE}"
     assert await refusal(databases.cluster.url("sidecar", name)) == said
 
 
 @pytest.mark.parametrize(("table", "switch"), [("job_envelopes", "NO FORCE"), ("role_tenants", "DISABLE")])
 async def test_so_are_envelopes_and_bindings(table: str, switch: str, databases: Databases, name: str) -> None:
     await databases.as_superuser(f"ALTER TABLE sidemirror.{table} {switch} ROW LEVEL SECURITY", name)
-    assert await refusal(databases.cluster.url("sidecar", name)) == f"row level security is not in force on {table}"
+    said = f"row level security is not in force on {table}: {FORCE}"
+    assert await refusal(databases.cluster.url("sidecar", name)) == said
 
 
 async def test_a_database_without_our_schema_is_refused(databases: Databases) -> None:
@@ -228,6 +231,7 @@ async def test_an_older_server_refuses_where_it_does_not(
     await migrate(databases.cluster.url("owner", name), [], 0, later)
     number = NEXT + compatible.index(False)
     said = f"migration {number}_more_{number} is newer than this server, and says that only newer servers work with it"
+    said += f": {OTHER_SERVER}"
     assert await refusal(databases.cluster.url("sidecar", name)) == said
     await works(databases.cluster.url("sidecar", name), later)
 
@@ -289,13 +293,14 @@ async def test_a_branch_refuses_what_only_the_other_can_work_with(first: int, da
     branches = newer(False, False)[-2:]
     await migrate(databases.cluster.url("owner", name), [], 0, newer(False, False))
     said = f"migration {branches[first]} is newer than this server, and says that only newer servers work with it"
+    said += f": {OTHER_SERVER}"
     assert await refusal(databases.cluster.url("sidecar", name), (*KNOWN, branches[1 - first])) == said
 
 
 async def test_an_edited_migration_is_noticed(databases: Databases, name: str) -> None:
     first = KNOWN[0]
     edited = (PostgresMigration(first.number, first.name, first.script, "another", compatible=True), *KNOWN[1:])
-    said = "migration 0001_scopes is not the one this server has"
+    said = f"migration 0001_scopes is not the one this server has: {OTHER_SERVER}"
     assert await refusal(databases.cluster.url("sidecar", name), edited) == said
     with pytest.raises(StoreUnavailable, match="is not the one this server has"):
         await migrate(databases.cluster.url("owner", name), [], 0, edited)
@@ -425,8 +430,8 @@ async def test_a_refusal_that_lasts_is_logged_once(
         await database.close()
     refusals = [vars(record)["reason"] for record in caplog.records if record.message == "store_refused"]
     assert refusals == [
-        "row level security is not in force on turns",
-        "row level security is not in force on requests, turns",
+        f"row level security is not in force on turns: {FORCE}",
+        f"row level security is not in force on requests, turns: {FORCE}",
     ]
 
 

@@ -462,7 +462,7 @@ def test_whoever_has_no_token_of_its_own_has_no_share() -> None:
 def test_limits_of_agents_need_an_access_file() -> None:
     flags = {"limits__agent_calls": "4"}
     told_of = without_effect(load(flags, {}), flags, {})
-    assert told_of == (("SIDEMIRROR_LIMITS__AGENT_CALLS", "without SIDEMIRROR_ACCESS_FILE"),)
+    assert told_of == (("SIDEMIRROR_LIMITS__AGENT_CALLS", "SIDEMIRROR_ACCESS_FILE"),)
 
 
 async def test_one_projects_backlog_leaves_room_for_the_others(tmp_path: Path) -> None:

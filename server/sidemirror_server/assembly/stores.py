@@ -310,12 +310,15 @@ async def examine_shared_store(settings: Settings, now_us: int) -> "ExaminedShar
 
 
 class ExaminedRedis(msgspec.Struct, frozen=True):
-    """An examined Redis. `problem`: why it cannot be used, else empty. `durability`: which failures an acknowledged
-    write survives. `risks`: how it may lose data."""
+    """An examined Redis. `is_away`: it does not answer. `refused`: why it cannot be used, else empty. `durability`:
+    which failures an acknowledged write survives. `memory_risks`, `restart_risks`: how it may lose data when its memory
+    is full, and when it restarts."""
 
-    problem: str = ""
+    is_away: bool = False
+    refused: str = ""
     durability: str = ""
-    risks: tuple[str, ...] = ()
+    memory_risks: tuple[str, ...] = ()
+    restart_risks: tuple[str, ...] = ()
 
 
 async def examine_redis(settings: Settings) -> ExaminedRedis:
@@ -326,10 +329,13 @@ async def examine_redis(settings: Settings) -> ExaminedRedis:
     try:
         database = await RedisDatabase.open(settings.redis_url.reveal(), SCRIPTS)
     except StoreRefused as refusal:
-        return ExaminedRedis(problem=str(refusal.facts["reason"]))
+        return ExaminedRedis(refused=refusal.cause)
     try:
-        if not database.is_available():
-            return ExaminedRedis(problem="it does not answer")
-        return ExaminedRedis("", database.durability(), database.risks())
+        facts = database.standing
+        if facts is None or not database.is_available():
+            return ExaminedRedis(is_away=True)
+        return ExaminedRedis(
+            durability=facts.durability, memory_risks=facts.memory_risks, restart_risks=facts.restart_risks
+        )
     finally:
         await database.close()

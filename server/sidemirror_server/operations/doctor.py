@@ -4,7 +4,6 @@ Called by `cli.py`. It changes nothing: it creates no folder, and holds ports an
 """
 
 import logging
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -22,8 +21,10 @@ from sidemirror_server.operations.loop import run
 from sidemirror_server.operations.moments import second
 from sidemirror_server.operations.running_check import check_running
 from sidemirror_server.operations.shown import plain
+from sidemirror_server.rpc.sidecar.findings import OfModel, OfStore
 from sidemirror_server.settings import (
     BadSettings,
+    Idle,
     Settings,
     Source,
     load,
@@ -35,14 +36,8 @@ from sidemirror_server.settings import (
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 
 _MIB = 1024 * 1024
-# How a finding about a Postgres begins that does not answer.
-_POSTGRES = "Postgres"
 # With less free space a busy agent may fill the disk within an hour. Chosen here: 4 times the bound of the WAL.
 _LITTLE_ROOM_BYTES = 256 * _MIB
-# What a sidecar says of a model that fails all alike (`rpc/sidecar/findings.py`): not what is refused, or no answer.
-_OF_THE_MODEL = re.compile(
-    r"(?P<model>\S+) \((?P<provider>\w+)\) failed the last .* for \w+: (failed_model|unanswered)\b"
-)
 # If clocks differ by this much, a sidecar removes no records (vocabulary/store_clock.py).
 _DAY_US = 24 * 3600 * 1_000_000
 
@@ -77,14 +72,14 @@ def examine(
         findings.append(Finding("settings", ok=False, found=str(error), advice="change or remove this setting"))
     else:
         settings = tuple(sources(loaded, flags, environment))
-        findings.extend(_idle(*idle) for idle in without_effect(loaded, flags, environment))
+        findings.extend(map(_idle, without_effect(loaded, flags, environment)))
         found = answers(loaded)
         findings.extend(_places(loaded, clock, found, means_folder=_means_folder(settings)))
         findings.extend(check_entrance(loaded, clock))
         findings.extend(check_choices(loaded, clock, environment))
         if ask_models:
             asked = list(_models(loaded, found))
-            findings = [_answered_now(one, asked) for one in findings] + asked
+            findings = [answered_now(one, asked) for one in findings] + asked
     return Examination(all(finding.ok for finding in findings), settings, tuple(findings))
 
 
@@ -108,7 +103,7 @@ def _models(settings: Settings, answered: list[AskedAddress]) -> Iterable[Findin
             yield Finding("model", ok=False, found=f"{found}{check.status.value}, {check.detail}", advice=advice)
             continue
         cost = "" if check.usage is None or check.usage.cost_usd is None else f", {check.usage.cost_usd:.6f} USD"
-        yield Finding("model", ok=True, found=f"{found}answers{cost}")
+        yield Finding("model", ok=True, found=f"{found}answers{cost}", about=OfModel(check.provider, check.model))
         if not check.price_known:
             advice = "set model__input_usd_per_mtok and model__output_usd_per_mtok"
             unknown = f"{found}no price list has it, so the dearest known price is counted"
@@ -116,14 +111,10 @@ def _models(settings: Settings, answered: list[AskedAddress]) -> Iterable[Findin
         yield from (Finding("model", ok=True, found=f"{found}{clamped}") for clamped in check.clamped)
 
 
-def _answered_now(told: Finding, asked: list[Finding]) -> Finding:
+def answered_now(told: Finding, asked: list[Finding]) -> Finding:
     """What a sidecar says of a model that failed agents, where the same model has just answered this command: then it
     is back, and the next question of an agent says so, too. What is of a purpose stays as it is."""
-    fails = told.subject == "model" and not told.ok and _OF_THE_MODEL.search(told.found)
-    if not fails:
-        return told
-    model, provider = fails["model"], fails["provider"]
-    if not any(one.ok and one.found.startswith(f"{provider} {model} (") for one in asked):
+    if told.ok or told.about is None or told.about not in [one.about for one in asked]:
         return told
     found = f"{told.found}; it has answered this command since"
     return Finding(told.subject, ok=True, found=found, advice="the next question for this purpose shows it")
@@ -135,9 +126,9 @@ def _unknown(name: str) -> Finding:
     return Finding("settings", ok=False, found=f"{name} is no setting of this server and does nothing", advice=advice)
 
 
-def _idle(name: str, why: str) -> Finding:
-    advice = "set that, or remove it" if why.startswith("without") else "set a policy, and remove it"
-    return Finding("settings", ok=False, found=f"{name} does nothing {why}", advice=advice)
+def _idle(idle: Idle) -> Finding:
+    advice = "set that, or remove it" if idle.needs else "set a policy, and remove it"
+    return Finding("settings", ok=False, found=f"{idle.variable} does nothing {idle.why}", advice=advice)
 
 
 def _means_folder(settings: tuple[Source, ...]) -> bool:
@@ -148,13 +139,13 @@ def _means_folder(settings: tuple[Source, ...]) -> bool:
 
 
 def _places(settings: Settings, clock: Clock, found: list[AskedAddress], *, means_folder: bool) -> Iterable[Finding]:
-    told = [one for at in found if at.info for one in check_running(at.info, at.address, clock.now_us(), at.took_us)]
-    told += (
+    says = [one for at in found if at.info for one in check_running(at.info, at.address, clock.now_us(), at.took_us)]
+    own = (
         _shared(settings, clock, found)
         if settings.database_url
         else _embedded(settings, clock, found, means_folder=means_folder)
     )
-    told = as_one(told)
+    told = as_one(says, list(own))
     yield from (one for one in told if not _is_satisfied_clock(one))
     if all(one.ok for one in told if one.subject == CLOCK):
         yield from (one for one in told if _is_satisfied_clock(one))
@@ -163,16 +154,17 @@ def _places(settings: Settings, clock: Clock, found: list[AskedAddress], *, mean
         yield from _redis(settings)
 
 
-def as_one(told: list[Finding]) -> list[Finding]:
-    """The findings with what a sidecar says of its Postgres in the line of the same cause, where this command found
-    that it does not answer; what it says of another store comes after the causes."""
-    told = sorted(told, key=lambda one: one.found.endswith(" store did not answer last"))
-    own = next((one for one in told if one.found.startswith(f"{_POSTGRES} ") and not one.ok), None)
-    says = [one for one in told if one.found.endswith("its postgres store did not answer last")]
-    if own is None or not says:
+def as_one(says: list[Finding], own: list[Finding]) -> list[Finding]:
+    """What a sidecar says and what this command found itself, with what the sidecar says of a store that does not
+    answer in the line of the same cause, where this command found it; of another store it comes after the causes."""
+    symptoms = [one for one in says if isinstance(one.about, OfStore)]
+    told = [*(one for one in says if one not in symptoms), *own, *symptoms]
+    cause = next((one for one in own if isinstance(one.about, OfStore)), None)
+    same = [one for one in symptoms if cause is not None and one.about == cause.about]
+    if cause is None or not same:
         return told
-    both = msgspec.structs.replace(own, found="; ".join(one.found for one in (own, *says)))
-    return [both, *(one for one in told if one is not own and one not in says)]
+    both = msgspec.structs.replace(cause, found="; ".join(one.found for one in (cause, *same)))
+    return [both, *(one for one in told if one is not cause and one not in same)]
 
 
 def _any(served: list[bool | None]) -> bool | None:
@@ -188,16 +180,16 @@ def _is_satisfied_clock(finding: Finding) -> bool:
 def _redis(settings: Settings) -> Iterable[Finding]:
     """Findings about the Redis of goal reflections."""
     redis = run(examine_redis(settings))
-    if redis.problem:
-        advice = (
-            "start it, or change redis_url" if "not answer" in redis.problem else "change redis_url, or that server"
-        )
-        yield Finding("store", ok=False, found=f"Redis: {redis.problem}", advice=advice)
-    elif not redis.risks:
+    risks = [(risk, "set maxmemory-policy to noeviction") for risk in redis.memory_risks]
+    risks += [(risk, "set appendonly to yes") for risk in redis.restart_risks]
+    if redis.is_away:
+        yield Finding("store", ok=False, found="Redis: it does not answer", advice="start it, or change redis_url")
+    elif redis.refused:
+        advice = "change redis_url, or that server"
+        yield Finding("store", ok=False, found=f"Redis: {redis.refused}", advice=advice)
+    elif not risks:
         yield Finding("store", ok=True, found=f"Redis: {redis.durability}")
-    for risk in redis.risks:
-        evicts = "evict" in risk
-        advice = "set maxmemory-policy to noeviction" if evicts else "set appendonly to yes"
+    for risk, advice in risks:
         yield Finding(
             "store", ok=True, found=f"Redis: {risk}", advice=f"{advice}, or let reports bring back what is lost"
         )
@@ -206,10 +198,10 @@ def _redis(settings: Settings) -> Iterable[Finding]:
 def _shared(settings: Settings, clock: Clock, answered: list[AskedAddress]) -> Iterable[Finding]:
     """Findings about the shared Postgres store, the addresses and the clock."""
     store = run(examine_shared_store(settings, clock.now_us()))
-    at = f"{_POSTGRES} {store.place}: " if store.place else ""
+    at, about = (f"Postgres {store.place}: ", OfStore("postgres")) if store.place else ("", None)
     for problem in store.problems:
-        cause, remedy = cause_and_remedy(problem)
-        yield Finding("store", ok=False, found=f"{at}{cause}", advice=remedy)
+        advice = problem.remedy or "look into the server's log"
+        yield Finding("store", ok=False, found=f"{at}{problem.cause}", advice=advice, about=about)
     yield from (Finding("store", ok=True, found=fact) for fact in store.facts)
     if store.is_slow and store.commit_s is not None:
         found_slow = f"a commit takes {store.commit_s * 1000:,.0f} ms or more, with its way there and back"
@@ -218,9 +210,9 @@ def _shared(settings: Settings, clock: Clock, answered: list[AskedAddress]) -> I
     elif not store.problems:
         took = "is not timed" if store.commit_s is None else f"takes {store.commit_s * 1000:,.1f} ms"
         yield Finding("store", ok=True, found=f"a commit {took}")
-    for told in store.advice:
-        found, _, advice = told.partition("; ")
-        yield Finding("store", ok=True, found=found, advice=advice)
+    if not store.is_durable:
+        found = "fsync is off: what it keeps may not survive a crash"
+        yield Finding("store", ok=True, found=found, advice="switch fsync on")
     if abs(store.clock_ahead_us) > AHEAD_US:
         seconds = f"{abs(store.clock_ahead_us) / 1e6:,.0f} s {'ahead' if store.clock_ahead_us > 0 else 'behind'}"
         advice = "set the one that is wrong, and keep machines in step (NTP)"
@@ -233,20 +225,6 @@ def _shared(settings: Settings, clock: Clock, answered: list[AskedAddress]) -> I
     yield check_clock(0, clock.now_us(), "the database's" if store.facts else "")
 
 
-def cause_and_remedy(problem: str) -> tuple[str, str]:
-    """What is wrong with a Postgres, and what to change. Some problems name the change after their last colon."""
-    if "superuser" in problem or "BYPASSRLS" in problem:
-        return problem, "CREATE ROLE another, with LOGIN and nothing else, and `sidemirror migrate --grant-to` it"
-    if "is bound to no tenant" in problem:
-        return problem, "as the owner: `sidemirror migrate --grant-to ROLE --tenant TENANT` (docs/postgres-tenants.md)"
-    if "newer than this server" in problem or "is not the one this server has" in problem:
-        return problem, "use the server that has migrated this database, or another database"
-    if "is not in force" in problem:
-        return problem, "as the owner: ALTER TABLE … ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY"
-    cause, colon, remedy = problem.rpartition(": ")
-    return (cause, remedy) if colon else (problem, "look into the server's log")
-
-
 def _embedded(settings: Settings, clock: Clock, found: list[AskedAddress], *, means_folder: bool) -> Iterable[Finding]:
     """Findings about the embedded store, the addresses and the clock."""
     store = examine_store(settings)
@@ -256,7 +234,7 @@ def _embedded(settings: Settings, clock: Clock, found: list[AskedAddress], *, me
         yield from (at.state for at in found)
         yield check_clock(0, clock.now_us(), _another_clock(found, means_folder=means_folder))
         return
-    yield from (Finding("store", ok=False, found=problem, advice=_store_advice(problem)) for problem in store.problems)
+    yield from (Finding("store", ok=False, found=one.cause, advice=one.remedy) for one in store.problems)
     size = f"{store.size_bytes / _MIB:.1f} MiB" if store.exists else "not made yet"
     applied, known = store.schema
     yield Finding(
@@ -316,22 +294,6 @@ def _room(folder: Path, free_bytes: int) -> Finding:
     wanted = f"{_LITTLE_ROOM_BYTES // _MIB} MiB are wanted"
     advice = "make room, or stop the sidecar, move the folder, and name its new place as data_dir"
     return Finding("store", ok=False, found=f"{free}, {wanted}", advice=advice)
-
-
-def _store_advice(problem: str) -> str:
-    if "(permissions)" in problem:
-        return "run this as the sidecar's user, or chown and chmod 0600 the files"
-    if "cannot be read and written" in problem:
-        return "give that user the folder, or choose another data_dir"
-    if "is missing, and process" in problem:
-        return "put the file back, or restore a backup; then restart that process"
-    if "is bound to no tenant" in problem:
-        return "as the owner: `sidemirror migrate --grant-to ROLE --tenant TENANT` (docs/postgres-tenants.md)"
-    if "newer than this server" in problem:
-        return "use the newer server that has written it, or another data_dir"
-    if "damaged" in problem or "cannot be read:" in problem:
-        return "stop the server, keep a copy of the folder, and restore a backup"
-    return "choose another data_dir"
 
 
 def _holder(held_by: str, found: list[AskedAddress], its_address: bool | None) -> Finding:

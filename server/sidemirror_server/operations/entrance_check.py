@@ -24,9 +24,8 @@ def check_entrance(settings: Settings, clock: Clock) -> Iterator[Finding]:
     try:
         check_listeners(settings)
     except BadSettings as error:
-        # The error begins with the setting's name.
-        is_address = str(error).startswith("address ")
         advice = "choose an address on loopback or a socket, or set up TLS and tokens"
+        is_address = error.setting == "address"
         yield _found("address", str(error), advice if is_address else "change or remove this setting")
         return
     yield _serves(settings)

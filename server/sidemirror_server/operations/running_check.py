@@ -22,7 +22,7 @@ def check_running(info: pb.GetServerInfoResponse, address: str, now_us: int, too
     yield from _clock(info, address, now_us, took_us)
     for one in findings_of(info, address):
         last = f", the last one at {second(one.last_us)}" if one.last_us else ""
-        yield Finding(one.subject, ok=one.ok, found=plain(f"{one.found}{last}"), advice=one.advice)
+        yield Finding(one.subject, ok=one.ok, found=plain(f"{one.found}{last}"), advice=one.advice, about=one.about)
     if info.HasField("traffic") and not info.traffic.HasField("message_count"):
         found = f"{address}: the token is not good for every tenant, and is told of its own alone"
         yield Finding("access", ok=True, found=found, advice=_ASK_WITH, not_asked=_NOT_TOLD)

@@ -35,8 +35,8 @@ def serve(flags: Mapping[str, str]) -> int:
     """Serves until SIGTERM, SIGINT or SIGHUP; a second one ends at once. Returns the exit code. Raises BadSettings."""
     settings = load(flags)
     log_to_stderr(settings.log_level)
-    for name, why in without_effect(settings, flags):
-        print(f"sidemirror: {name} does nothing {why}", file=sys.stderr)
+    for idle in without_effect(settings, flags):
+        print(f"sidemirror: {idle.variable} does nothing {idle.why}", file=sys.stderr)
     _allow_descriptors()
     # Called before metrics are served, because it also checks the address of the metrics.
     check_listeners(settings)

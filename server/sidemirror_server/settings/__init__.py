@@ -13,6 +13,7 @@ from sidemirror_server.settings.reading import PREFIX as PREFIX
 from sidemirror_server.settings.reading import SECRETS as SECRETS
 from sidemirror_server.settings.reading import AsClient as AsClient
 from sidemirror_server.settings.reading import BadSettings as BadSettings
+from sidemirror_server.settings.reading import Idle as Idle
 from sidemirror_server.settings.reading import Source as Source
 from sidemirror_server.settings.reading import as_client as as_client
 from sidemirror_server.settings.reading import config_folder as config_folder

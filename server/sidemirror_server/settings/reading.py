@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -22,6 +22,11 @@ def is_measured(settings: Settings) -> bool:
 
 class BadSettings(Exception):
     """The settings cannot be used. The text names the setting and the reason."""
+
+    def __init__(self, told: str, setting: str = "") -> None:
+        """`setting`: its name, where whoever catches it goes by it."""
+        super().__init__(told)
+        self.setting = setting
 
 
 class Source(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -78,10 +83,23 @@ def nearest(name: str) -> str:
     return f"{PREFIX}{close[0]}" if close else ""
 
 
+class Idle(NamedTuple):
+    """A setting that was given and does nothing, as its environment variable. `needs`: the variable without which it
+    does nothing; empty where policies decide in its place."""
+
+    variable: str
+    needs: str = ""
+
+    @property
+    def why(self) -> str:
+        """The reason, as it follows on `does nothing`."""
+        return f"without {self.needs}" if self.needs else _BY_POLICY
+
+
 def without_effect(
     settings: Settings, flags: Mapping[str, str], environment: Mapping[str, str] | None = None
-) -> tuple[tuple[str, str], ...]:
-    """Settings that were given but do nothing, each as its environment variable and with the reason."""
+) -> tuple[Idle, ...]:
+    """Settings that were given but do nothing."""
     environment = os.environ if environment is None else environment
     given = {
         source.name
@@ -99,10 +117,10 @@ def without_effect(
         needed["limits__agent_waiting_bytes"] = "limits__agent_bytes_per_second"
     if not settings.embedding.name:
         needed |= dict.fromkeys((name for name in names() if name.startswith("embedding__")), "embedding__name")
-    found = {name: f"without {PREFIX}{other.upper()}" for name, other in needed.items() if other not in given}
+    found = {name: f"{PREFIX}{other.upper()}" for name, other in needed.items() if other not in given}
     if settings.database_url:
-        found |= {name: _BY_POLICY for name in names() if name.startswith("retention__")}
-    return tuple((_variable(name, flags, environment), why) for name, why in found.items() if name in given)
+        found |= {name: "" for name in names() if name.startswith("retention__")}
+    return tuple(Idle(_variable(name, flags, environment), needs) for name, needs in found.items() if name in given)
 
 
 _BY_POLICY = "in a shared store, where `sidemirror policy set` decides what is removed"

@@ -44,6 +44,8 @@ class Applied(_Numbered, frozen=True):
     checksum: str
 
 
+# What helps where a store has a migration that this server does not know, or not so.
+OTHER_SERVER = "use the server that has migrated this store, or another store"
 M = TypeVar("M", bound=Migration)
 A = TypeVar("A", bound=Applied)
 
@@ -84,4 +86,5 @@ def check_same(store: str, applied: Iterable[Applied], known: Iterable[Migration
     checksums = {migration.number: migration.checksum for migration in known}
     for one in applied:
         if checksums.get(one.number, one.checksum) != one.checksum:
-            raise StoreRefused(store=store, reason=f"migration {one} is not the one this server has")
+            cause = f"migration {one} is not the one this server has"
+            raise StoreRefused(store=store, reason=cause, remedy=OTHER_SERVER)

@@ -105,6 +105,13 @@ class NotPermitted(SidemirrorError):
 class StoreUnavailable(SidemirrorError):
     """The store did not answer."""
 
+    def __init__(self, *, remedy: str = "", **facts: str) -> None:
+        """`reason` among the facts: the cause. `remedy`: what to change, for people; the reason ends with it."""
+        self.cause, self.remedy = facts.get("reason", ""), remedy
+        if remedy:
+            facts["reason"] = f"{self.cause}: {remedy}"
+        super().__init__(**facts)
+
 
 class StoreRefused(StoreUnavailable):
     """The store cannot be used."""

@@ -19,15 +19,29 @@ _NAMED = 3
 QUARANTINED_TOLD = 1_000
 
 
+class OfModel(msgspec.Struct, frozen=True, tag="model"):
+    """A model, whatever it is asked."""
+
+    provider: str
+    model: str
+
+
+class OfStore(msgspec.Struct, frozen=True, tag="store"):
+    """A store by its technology, such as `postgres`."""
+
+    kind: str
+
+
 class SelfFinding(msgspec.Struct, frozen=True):
     """One thing about a sidecar. `ok`: nothing has to be changed. `last_us`: when it last happened; 0 for what holds
-    now."""
+    now. `about`: the model or the store that does not answer, by which whoever looks at it too knows it again."""
 
     subject: str
     ok: bool
     found: str
     advice: str = ""
     last_us: int = 0
+    about: OfModel | OfStore | None = None
 
 
 def findings_of(info: pb.GetServerInfoResponse, address: str = "") -> Iterator[SelfFinding]:
@@ -84,7 +98,7 @@ def _stores(info: pb.GetServerInfoResponse, who: str) -> Iterator[SelfFinding]:
         elif not store.available:
             found = f"{who} says that its {store.kind} store did not answer last"
             advice = "mend the store; another finding or its log says why"
-            yield SelfFinding("store", ok=False, found=found, advice=advice)
+            yield SelfFinding("store", ok=False, found=found, advice=advice, about=OfStore(store.kind))
         if store.HasField("slowest_commit"):
             took = f"a commit of the last minute took {in_seconds(store.slowest_commit):.1f} s"
             found = f"{who} says that its {store.kind} store is slow: {took}"
@@ -106,10 +120,12 @@ def _outages(info: pb.GetServerInfoResponse, begin: str) -> Iterator[SelfFinding
         count = f"the last {one.failed_count:,} questions" if fails else "the last question"
         found = f"{begin}{one.model} ({one.provider}) failed {count} for {one.purpose}: {one.status}"
         advice = f"the log's `model_failed` says why, and {_ASK}"
-        if one.HasField("answered_others_time") and one.status in _OF_THE_MODEL:
+        about = OfModel(one.provider, one.model) if one.status in _OF_THE_MODEL else None
+        if about is not None and one.HasField("answered_others_time"):
             fails, advice = False, "the next question for this purpose shows whether it answers these, too"
             found += "; it has answered others since"
-        yield SelfFinding("model", ok=not fails, found=found, advice=advice, last_us=one.last_time.ToMicroseconds())
+        last_us = one.last_time.ToMicroseconds()
+        yield SelfFinding("model", ok=not fails, found=found, advice=advice, last_us=last_us, about=about)
 
 
 # A model is in doubt when so much of a purpose's calls of today, and more than one of several, came to nothing: where

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from sidemirror_server.storage.postgres.migrate import PostgresApplied, PostgresMigration, check_schema, refused
 from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.vocabulary.errors import StoreRefused
 
 _SQL = load_statements(Path(__file__).with_name("database.sql"))
 
@@ -34,11 +35,12 @@ class Reach(msgspec.Struct, frozen=True):
 
 class PostgresFacts(msgspec.Struct, frozen=True):
     """Facts about a server. `commit_waits`: commits wait for the disk by default; if not, each transaction must ask for
-    it. `is_durable`: data on the disk survives a crash of the machine. `is_direct`: no pooler stands between, so that a
-    prepared statement is there in the next transaction."""
+    it. `is_durable`: data on the disk survives a crash of the machine. `has_schema`: our schema is there, and the role
+    may use it. `is_direct`: no pooler stands between, so that a prepared statement is there in the next transaction."""
 
     commit_waits: bool = True
     is_durable: bool = True
+    has_schema: bool = True
     is_direct: bool = False
     reach: Reach = Reach()
 
@@ -54,9 +56,9 @@ async def admit(
     """
     # Behind a pooler, statements outside one transaction could reach different server processes.
     await connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY")
-    standing, reasons = await look(connection)
-    for reason in reasons:
-        raise refused(reason)
+    standing, refusals = await look(connection)
+    for refusal in refusals:
+        raise refusal
     check_schema(await recorded(connection), known)
     reach = await reach_of(connection)
     # A pooler tells each client another process than the one that serves it.
@@ -66,12 +68,16 @@ async def admit(
     return replace(standing, reach=reach, is_direct=is_direct)
 
 
-async def look(connection: asyncpg.Connection) -> tuple[PostgresFacts, tuple[str, ...]]:
-    """The facts about the server, and the reasons why the connection may not be used, the worst first. Does not check
-    the schema's version. Runs in the caller's transaction."""
+async def look(connection: asyncpg.Connection) -> tuple[PostgresFacts, tuple[StoreRefused, ...]]:
+    """The facts about the server, and why the connection may not be used, the worst first. Does not check the schema's
+    version. Runs in the caller's transaction."""
     found = await connection.fetchrow(_SQL["role"])
-    standing = PostgresFacts(commit_waits=found["synchronous_commit"] != "off", is_durable=found["fsync"] == "on")
-    return standing, tuple(_reasons(found))
+    standing = PostgresFacts(
+        commit_waits=found["synchronous_commit"] != "off",
+        is_durable=found["fsync"] == "on",
+        has_schema=found["is_migrated"] and found["is_granted"],
+    )
+    return standing, tuple(_refusals(found))
 
 
 async def reach_of(connection: asyncpg.Connection) -> Reach:
@@ -83,8 +89,9 @@ async def reach_of(connection: asyncpg.Connection) -> Reach:
     if not (found["is_operator"] or own or roles):
         role = await connection.fetchval("SELECT current_user")
         raise refused(
-            f"role {role!r} is bound to no tenant, and so sees nothing: run `sidemirror migrate --grant-to {role} "
-            "--tenant TENANT` ('*' for every tenant), or GRANT it a tenant's role"
+            f"role {role!r} is bound to no tenant, and so sees nothing",
+            f"run `sidemirror migrate --grant-to {role} --tenant TENANT` as the owner ('*' for every tenant), or GRANT "
+            "it a tenant's role (docs/postgres-tenants.md)",
         )
     return Reach(found["is_operator"], own, roles)
 
@@ -100,17 +107,21 @@ async def database_time(connection: asyncpg.Connection) -> int:
     return now_us
 
 
-def _reasons(found: asyncpg.Record) -> Iterator[str]:
+def _refusals(found: asyncpg.Record) -> Iterator[StoreRefused]:
     role = found["role"]
+    another = "CREATE ROLE another, with LOGIN and nothing else, and `sidemirror migrate --grant-to` it"
     if found["is_superuser"]:
-        yield f"role {role!r} is a superuser, or may become one: row level security would not hold it"
+        yield refused(
+            f"role {role!r} is a superuser, or may become one, and row level security would not hold it", another
+        )
     if found["bypasses"]:
-        yield f"role {role!r} has BYPASSRLS, or may take it: row level security would not hold it"
+        yield refused(f"role {role!r} has BYPASSRLS, or may take it, and row level security would not hold it", another)
     if found["owns"]:
-        yield f"role {role!r} owns the tables, or may act as their owner: use one that owns nothing"
+        yield refused(f"role {role!r} owns the tables, or may act as their owner", "use one that owns nothing")
     if not found["is_migrated"]:
-        yield "this database has no schema of ours: run `sidemirror migrate`"
+        yield refused("this database has no schema of ours", "run `sidemirror migrate`")
     elif not found["is_granted"]:
-        yield f"role {role!r} may not use the schema: run `sidemirror migrate --grant-to {role}`"
+        yield refused(f"role {role!r} may not use the schema", f"run `sidemirror migrate --grant-to {role}`")
     if found["unprotected"]:
-        yield f"row level security is not in force on {', '.join(found['unprotected'])}"
+        remedy = "as the owner, ALTER TABLE … ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY"
+        yield refused(f"row level security is not in force on {', '.join(found['unprotected'])}", remedy)

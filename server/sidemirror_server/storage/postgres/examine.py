@@ -28,14 +28,14 @@ _NAMED = 5
 
 
 class ExaminedShared(msgspec.Struct, frozen=True):
-    """The findings about a shared store. `advice`: possible improvements. `problems`: reasons why a server could not
-    use the store. `clock_ahead_us`: how far the store's clock is ahead of this machine's. `place`: where the store is,
-    if it does not answer. `commit_s`: how long a commit takes, with its way there and back; None where that cannot be
-    seen."""
+    """The findings about a shared store. `problems`: why a server could not use the store. `is_durable`: data on its
+    disk survives a crash. `clock_ahead_us`: how far the store's clock is ahead of this machine's. `place`: where the
+    store is, if it does not answer. `commit_s`: how long a commit takes, with its way there and back; None where that
+    cannot be seen."""
 
     facts: tuple[str, ...] = ()
-    advice: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
+    problems: tuple[StoreUnavailable, ...] = ()
+    is_durable: bool = True
     clock_ahead_us: int = 0
     place: str = ""
     commit_s: float | None = None
@@ -52,21 +52,21 @@ async def examine_shared(url: str, connections: int, now_us: int) -> ExaminedSha
     try:
         connection = await connect(url, _CONNECT_S)
     except StoreRefused as refusal:
-        return ExaminedShared(problems=(refusal.facts["reason"],))
+        return ExaminedShared(problems=(refusal,))
     except DRIVER_ERRORS as exc:
-        failure = connect_failure(exc)
-        told = failure.facts["reason"] if failure else type(exc).__name__
-        return ExaminedShared(problems=(told,), place=place_of(url))
+        failure = connect_failure(exc) or _unusable(type(exc).__name__)
+        return ExaminedShared(problems=(failure,), place=place_of(url))
     try:
         async with asyncio.timeout(_LOOK_S):
             standing, looked = await _looked(connection, connections, now_us)
         took_s = None if looked.problems else await _commit_s(connection, waits=standing.commit_waits)
         return msgspec.structs.replace(looked, commit_s=took_s)
     except StoreUnavailable as failure:
-        return ExaminedShared(problems=(failure.facts["reason"],))
+        return ExaminedShared(problems=(failure,))
     except DRIVER_ERRORS as exc:
         code = getattr(exc, "sqlstate", None)
-        return ExaminedShared(problems=(f"{type(exc).__name__}{f' ({code})' if code else ''} while it was looked at",))
+        told = f"{type(exc).__name__}{f' ({code})' if code else ''} while it was looked at"
+        return ExaminedShared(problems=(_unusable(told),))
     finally:
         connection.terminate()
 
@@ -78,24 +78,24 @@ async def _looked(
         "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; "
         f"SET LOCAL statement_timeout = {int(_LOOK_S * 1000)}; SET LOCAL lock_timeout = {int(_LOOK_S * 1000)}"
     )
-    standing, reasons = await look(connection)
+    standing, refusals = await look(connection)
     server = await connection.fetchrow(_SQL["server"])
-    known, problems = read_migrations(), list(reasons)
+    known, problems = read_migrations(), list[StoreUnavailable](refusals)
     applied, facts = 0, []
-    if not any("schema" in reason for reason in reasons):
+    if standing.has_schema:
         there = await recorded(connection)
         applied = len(there)
         try:
             check_schema(there, known)
             facts.append(_reach(await reach_of(connection)))
         except StoreRefused as refusal:
-            problems.append(refusal.facts["reason"])
+            problems.append(refusal)
     locks = await connection.fetch(_SQL["locks"])
     await connection.execute("COMMIT")
     problems.extend(map(_locked, locks))
     is_pooled = server["pid"] != connection.get_server_pid()
     if server["reads_only"]:
-        problems.append("this server is read-only, or a standby: name the primary")
+        problems.append(_unusable("this server is read-only, or a standby", "name the primary"))
     if not is_pooled:
         problems.extend(_shortage(server, connections))
     return standing, ExaminedShared(
@@ -106,8 +106,8 @@ async def _looked(
             _vector(server),
             _connections(server, connections, is_pooled),
         ),
-        advice=() if standing.is_durable else ("fsync is off: what it keeps may not survive a crash; switch fsync on",),
         problems=tuple(problems),
+        is_durable=standing.is_durable,
         clock_ahead_us=server["now_us"] - now_us,
     )
 
@@ -130,11 +130,15 @@ async def _commit_s(connection: asyncpg.Connection, *, waits: bool) -> float | N
     return sorted(took)[len(took) // 2]
 
 
-def _locked(lock: asyncpg.Record) -> str:
+def _unusable(cause: str, remedy: str = "") -> StoreUnavailable:
+    return StoreUnavailable(store="postgres", reason=cause, remedy=remedy)
+
+
+def _locked(lock: asyncpg.Record) -> StoreUnavailable:
     pid = lock["pid"]
-    return (
-        f"process {pid} of role {lock['role']!r} holds {lock['modes']} on {lock['tables']}, which sidecars wait for: "
-        f"let it end, or run SELECT pg_terminate_backend({pid})"
+    return _unusable(
+        f"process {pid} of role {lock['role']!r} holds {lock['modes']} on {lock['tables']}, which sidecars wait for",
+        f"let it end, or run SELECT pg_terminate_backend({pid})",
     )
 
 
@@ -167,16 +171,17 @@ def _connections(server: asyncpg.Record, connections: int, is_pooled: bool) -> s
     return f"up to {connections} connections; {server['taken']} of {server['most']} are taken{own}"
 
 
-def _shortage(server: asyncpg.Record, connections: int) -> Iterator[str]:
-    if server["own_limit"] is not None and server["own_limit"] < connections:
-        yield (
-            f"the role or the database is limited to {server['own_limit']} connections, and this server uses up to "
-            f"{connections}: lower database_connections, or raise CONNECTION LIMIT"
+def _shortage(server: asyncpg.Record, connections: int) -> Iterator[StoreUnavailable]:
+    limit, uses = server["own_limit"], f"this server uses up to {connections}"
+    if limit is not None and limit < connections:
+        yield _unusable(
+            f"the role or the database is limited to {limit} connections, and {uses}",
+            "lower database_connections, or raise CONNECTION LIMIT",
         )
     # `taken` includes this connection.
     free = server["most"] - server["taken"] + 1
     if free < connections:
-        yield (
-            f"{free} connections are left, and this server uses up to {connections}: raise max_connections, lower "
-            "database_connections, or put PgBouncer between"
+        yield _unusable(
+            f"{free} connections are left, and {uses}",
+            "raise max_connections, lower database_connections, or put PgBouncer between",
         )

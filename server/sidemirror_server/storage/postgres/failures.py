@@ -75,35 +75,40 @@ _AWAY = (
 )
 
 
-_CUT = "the connection was cut while it was made: look into the server's log, and at what is between"
-# Fixed hints on what to change when the store cannot be reached, by code or by class.
+_CUT = "the connection was cut while it was made", "look into the server's log, and at what is between"
+# Why the store cannot be reached, and what to change: fixed texts, by code or by class.
 _URL = "SIDEMIRROR_DATABASE_URL (serve) or --database-url (migrate)"
 _HINTS = {
     "08003": _CUT,
-    "28P01": f"the password is wrong, or the role does not exist: change them in {_URL}",
+    "28P01": ("the password is wrong, or the role does not exist", f"change them in {_URL}"),
     "28000": (
-        "the server does not let this role in: it may not exist, may lack LOGIN, or pg_hba.conf has no line for it; "
-        f"change the role in {_URL}, or the server's set-up"
+        "the server does not let this role in",
+        (
+            "it may not exist, may lack LOGIN, or pg_hba.conf has no line for it; "
+            f"change the role in {_URL}, or the server's set-up"
+        ),
     ),
-    "3D000": f"there is no such database: change its name in {_URL}, or create it",
-    "42501": "the role may not connect to this database: GRANT CONNECT ON DATABASE … TO the role",
+    "3D000": ("there is no such database", f"change its name in {_URL}, or create it"),
+    "42501": ("the role may not connect to this database", "GRANT CONNECT ON DATABASE … TO the role"),
     "53300": (
-        "the server has no connection left: raise its max_connections, lower SIDEMIRROR_DATABASE_CONNECTIONS, or put "
-        "PgBouncer between"
+        "the server has no connection left",
+        "raise its max_connections, lower SIDEMIRROR_DATABASE_CONNECTIONS, or put PgBouncer between",
     ),
-    "57P03": "the server is starting or stopping: wait, or look into its log",
+    "57P03": ("the server is starting or stopping", "wait, or look into its log"),
     "08P01": (
-        "a pooler turned the connection away (no such database or role, or it cannot log in itself): look into its "
-        f"log, and at {_URL}"
+        "a pooler turned the connection away (no such database or role, or it cannot log in itself)",
+        f"look into its log, and at {_URL}",
     ),
-    "25006": f"this server is read-only, a standby: name the primary in {_URL}",
+    "25006": ("this server is read-only, a standby", f"name the primary in {_URL}"),
 }
+_NO_HINT = "", ""
 # Errors of the settings: retries fail until somebody changes them.
 _SETTINGS_CODES = {"28P01", "28000", "3D000", "42501"}
 _TLS_HINT = (
-    f"no TLS connection could be made: look at sslmode and sslrootcert in {_URL}, and at the server's certificate"
+    "no TLS connection could be made",
+    f"look at sslmode and sslrootcert in {_URL}, and at the server's certificate",
 )
-_HOST_HINT = f"the host's name cannot be resolved: change it in {_URL}, or mend DNS"
+_HOST_HINT = "the host's name cannot be resolved", f"change it in {_URL}, or mend DNS"
 
 
 def meaning_of(error: BaseException) -> PostgresFailureKind:
@@ -141,11 +146,10 @@ def connect_failure(error: BaseException) -> StoreUnavailable | None:
     code = getattr(error, "sqlstate", None) if isinstance(error, asyncpg.PostgresError) else None
     if code is None and meaning_of(error) is PostgresFailureKind.DEFECT:
         return None
-    hint = _HINTS.get(code, "") if code else _network_hint(error)
-    told = _with_hint(error, hint)
-    if code in _SETTINGS_CODES or isinstance(error, ssl.SSLCertVerificationError):
-        return StoreRefused(store="postgres", reason=told)
-    return StoreUnavailable(store="postgres", reason=told)
+    cause, remedy = _HINTS.get(code, _NO_HINT) if code else _network_hint(error)
+    is_refused = code in _SETTINGS_CODES or isinstance(error, ssl.SSLCertVerificationError)
+    kind = StoreRefused if is_refused else StoreUnavailable
+    return kind(store="postgres", reason=_with_hint(error, cause), remedy=remedy)
 
 
 # The server and the database of a URL, and its query. What does not have this form, such as a password with `/` or `@`
@@ -162,20 +166,21 @@ def place_of(url: str) -> str:
     return f"{server or ','.join(urllib.parse.parse_qs(query or '').get('host', []))}/{database}"
 
 
-def _network_hint(error: BaseException) -> str:
+def _network_hint(error: BaseException) -> tuple[str, str]:
+    """The cause and the remedy; empty texts for an error of another kind."""
     if isinstance(error, ssl.SSLError) or (type(error) is ConnectionError and "SSL" in str(error)):
         return _TLS_HINT  # asyncpg raises the second if the server has no TLS
     if isinstance(error, socket.gaierror):
         return _HOST_HINT
     if isinstance(error, (ConnectionRefusedError, FileNotFoundError)):
-        return f"nobody listens there: start the server, or change host and port in {_URL}"
+        return "nobody listens there", f"start the server, or change host and port in {_URL}"
     if isinstance(error, PermissionError):
-        return f"this user may not use the server's socket: change its rights, or the host in {_URL}"
+        return "this user may not use the server's socket", f"change its rights, or the host in {_URL}"
     if isinstance(error, TimeoutError):
-        return f"no answer in time: look at the network and the server, or change host and port in {_URL}"
+        return "no answer in time", f"look at the network and the server, or change host and port in {_URL}"
     if isinstance(error, OSError) and error.errno in (errno.EHOSTUNREACH, errno.ENETUNREACH):
-        return f"there is no way to that host: mend the network, or change the host in {_URL}"
-    return _CUT if isinstance(error, (ConnectionError, EOFError, asyncpg.InternalClientError)) else ""
+        return "there is no way to that host", f"mend the network, or change the host in {_URL}"
+    return _CUT if isinstance(error, (ConnectionError, EOFError, asyncpg.InternalClientError)) else _NO_HINT
 
 
 def _lost_hint(error: BaseException) -> str:

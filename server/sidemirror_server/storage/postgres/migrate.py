@@ -17,7 +17,15 @@ from typing import Any
 
 import asyncpg
 
-from sidemirror_server.storage.migration import Applied, Migration, check_same, missing, read_files, unknown
+from sidemirror_server.storage.migration import (
+    OTHER_SERVER,
+    Applied,
+    Migration,
+    check_same,
+    missing,
+    read_files,
+    unknown,
+)
 from sidemirror_server.storage.postgres.failures import connect_failure, store_failure
 from sidemirror_server.vocabulary.errors import StoreRefused
 
@@ -120,10 +128,11 @@ def check_schema(applied: Sequence[PostgresApplied], known: Sequence[PostgresMig
     """Raises StoreRefused, which says what to do, if a server that knows `known` cannot use this schema."""
     check_same("postgres", applied, known)
     for lacked in missing(applied, known):
-        raise refused(f"migration {lacked} is missing: run `sidemirror migrate`")
+        raise refused(f"migration {lacked} is missing", "run `sidemirror migrate`")
     for newer in unknown(applied, known):
         if not newer.compatible:
-            raise refused(f"migration {newer} is newer than this server, and says that only newer servers work with it")
+            cause = f"migration {newer} is newer than this server, and says that only newer servers work with it"
+            raise refused(cause, OTHER_SERVER)
 
 
 async def connect(url: str, within_s: float) -> asyncpg.Connection:
@@ -143,8 +152,9 @@ async def connect(url: str, within_s: float) -> asyncpg.Connection:
     except (asyncpg.ClientConfigurationError, ValueError) as exc:
         # The error's text may contain parts of the URL.
         raise refused(
-            "its URL cannot be used: postgresql://role:password@host:port/database is expected, with `/`, `#`, `?`, "
-            "`@` and `%` in a password written as %XX"
+            "its URL cannot be used",
+            "postgresql://role:password@host:port/database is expected, with `/`, `#`, `?`, `@` and `%` in a password "
+            "written as %XX",
         ) from exc
 
 
@@ -231,11 +241,11 @@ async def _migrate(
 async def _check_role(connection: asyncpg.Connection, role: str, tenant_id: str | None) -> None:
     unfit = await connection.fetchval(_UNFIT, role)
     if unfit is None:
-        raise refused(f"there is no role {role!r}: CREATE ROLE it first, with LOGIN and nothing else")
+        raise refused(f"there is no role {role!r}", "CREATE ROLE it first, with LOGIN and nothing else")
     if unfit:
         raise refused(f"role {role!r} could look past row level security: it owns the schema, or is allowed to")
     if tenant_id not in (None, _EVERY_TENANT) and await connection.fetchval(_MAKES_ROLES, role):
-        raise refused(f"role {role!r} may make roles, and so could join another tenant's: ALTER ROLE it NOCREATEROLE")
+        raise refused(f"role {role!r} may make roles, and so could join another tenant's", "ALTER ROLE it NOCREATEROLE")
 
 
 async def _grant(connection: asyncpg.Connection, role: str) -> None:
@@ -248,6 +258,6 @@ async def _grant(connection: asyncpg.Connection, role: str) -> None:
         await connection.execute(await connection.fetchval("SELECT format($1, $2::text)", statement, role))
 
 
-def refused(reason: str) -> StoreRefused:
+def refused(cause: str, remedy: str = "") -> StoreRefused:
     """The error for a store that answers but must not be used."""
-    return StoreRefused(store="postgres", reason=reason)
+    return StoreRefused(store="postgres", reason=cause, remedy=remedy)

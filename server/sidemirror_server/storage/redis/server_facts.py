@@ -34,16 +34,20 @@ class RedisFacts(msgspec.Struct, frozen=True):
     @property
     def risks(self) -> tuple[str, ...]:
         """How acknowledged writes may be lost, as sentences; empty if they cannot."""
-        return (*self._of_memory(), *self._of_persistence())
+        return (*self.memory_risks, *self.restart_risks)
 
-    def _of_memory(self) -> tuple[str, ...]:
+    @property
+    def memory_risks(self) -> tuple[str, ...]:
+        """Those of a memory that is full."""
         if self.policy is None or self.memory_limit_bytes is None:
             return ("whether it evicts when its memory is full is not known",)
         if self.policy != "noeviction" and self.memory_limit_bytes:
             return (f"it may evict when its memory is full (maxmemory-policy {self.policy})",)
         return ()
 
-    def _of_persistence(self) -> tuple[str, ...]:
+    @property
+    def restart_risks(self) -> tuple[str, ...]:
+        """Those of a restart."""
         if self.is_logging is None:
             return ("whether it keeps anything over a restart is not known",)
         if self.is_logging:

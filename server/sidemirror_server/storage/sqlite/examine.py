@@ -25,6 +25,7 @@ from sidemirror_server.vocabulary.errors import StoreRefused
 _COMPLAINTS = 3
 # How often the disk is timed, and when no more. Chosen here: one slow write in five is not a slow disk.
 _WRITES, _TIMED_S = 5, 1.0
+_RESTORE = "stop the server, keep a copy of the folder, and restore a backup"
 # A page of SQLite.
 _PAGE = bytes(4096)
 
@@ -33,8 +34,8 @@ class Examined(msgspec.Struct, frozen=True):
     """The state of a data folder.
 
     `held_by`: the process that has the lock, empty if none has. `schema`: the number of applied migrations, and of
-    those that this server knows. `newest_us`: the last update of any turn, 0 without turns. `problems`: reasons why a
-    server could not or should not use the folder. `open_to_others`: the folder and the files in it that other users
+    those that this server knows. `newest_us`: the last update of any turn, 0 without turns. `problems`: why a server
+    could not or should not use the folder. `open_to_others`: the folder and the files in it that other users
     may read, with their modes. `replaceable_in`: folders in which other users may put something else in its place.
     `write_s`: how long the disk takes to keep 4 KiB; None where that cannot be seen.
     """
@@ -47,7 +48,7 @@ class Examined(msgspec.Struct, frozen=True):
     held_by: str = ""
     schema: tuple[int, int] = (0, 0)
     newest_us: int = 0
-    problems: tuple[str, ...] = ()
+    problems: tuple[StoreRefused, ...] = ()
     open_to_others: tuple[tuple[Path, str], ...] = ()
     replaceable_in: tuple[tuple[Path, str], ...] = ()
     write_s: float | None = None
@@ -67,11 +68,12 @@ def examine(folder: Path) -> Examined:
     try:
         refuse_unsafe_file_system(folder)
     except StoreRefused as refused:
-        problems.append(refused.facts["reason"])
+        problems.append(refused)
     if not there.is_dir():
-        problems.append(f"{there} is no folder")
+        problems.append(_refused(f"{there} is no folder", "choose another data_dir"))
     elif not os.access(there, os.R_OK | os.W_OK | os.X_OK):
-        problems.append(f"{there} cannot be read and written by user {os.geteuid()}")
+        cause = f"{there} cannot be read and written by user {os.geteuid()}"
+        problems.append(_refused(cause, "give that user the folder, or choose another data_dir"))
     found = Examined(
         folder=folder,
         exists=os.path.isdir(folder),  # noqa: PTH112
@@ -91,8 +93,8 @@ def examine(folder: Path) -> Examined:
         return _without_store(found) if found.held_by else found
     closed = [path.name for path in parts if path.exists() and not os.access(path, os.R_OK | os.W_OK)]
     if closed:
-        problem = f"{' and '.join(closed)} cannot be read and written by user {os.geteuid()} (permissions)"
-        return msgspec.structs.replace(found, problems=(*found.problems, problem))
+        cause = f"{' and '.join(closed)} cannot be read and written by user {os.geteuid()} (permissions)"
+        return _with_problem(found, cause, "run this as the sidecar's user, or chown and chmod 0600 the files")
     return _with_content(found)
 
 
@@ -118,8 +120,16 @@ def _write_s(folder: Path) -> float | None:
 
 
 def _without_store(found: Examined) -> Examined:
-    problem = f"{FILE_NAME} is missing, and process {found.held_by} has the folder"
-    return msgspec.structs.replace(found, problems=(*found.problems, problem))
+    cause = f"{FILE_NAME} is missing, and process {found.held_by} has the folder"
+    return _with_problem(found, cause, "put the file back, or restore a backup; then restart that process")
+
+
+def _with_problem(found: Examined, cause: str, remedy: str) -> Examined:
+    return msgspec.structs.replace(found, problems=(*found.problems, _refused(cause, remedy)))
+
+
+def _refused(cause: str, remedy: str) -> StoreRefused:
+    return StoreRefused(store="sqlite", reason=cause, remedy=remedy)
 
 
 def _holder(lock: Path) -> str:
@@ -147,12 +157,13 @@ def _with_content(found: Examined) -> Examined:
             ]
             (newest_us,) = connection.execute("SELECT coalesce(max(updated_us), 0) FROM turns").fetchone()
     except sqlite3.Error as error:
-        return msgspec.structs.replace(found, problems=(*found.problems, f"{FILE_NAME} cannot be read: {error}"))
-    problems = [*found.problems, *(f"{FILE_NAME} is damaged: {complaint}" for complaint in complaints)]
+        return _with_problem(found, f"{FILE_NAME} cannot be read: {error}", _RESTORE)
+    damages = (_refused(f"{FILE_NAME} is damaged: {complaint}", _RESTORE) for complaint in complaints)
+    problems = [*found.problems, *damages]
     try:
         check_applied(applied, known)
     except StoreRefused as refused:
-        problems.append(refused.facts["reason"])
+        problems.append(refused)
     return msgspec.structs.replace(
         found, schema=(len(applied), len(known)), newest_us=newest_us, problems=tuple(problems)
     )

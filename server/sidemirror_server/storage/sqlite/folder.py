@@ -149,9 +149,8 @@ def refuse_unsafe_file_system(folder: Path, mountinfo: Path = _MOUNTINFO) -> Non
     """
     kind = file_system_of(folder, mountinfo)
     if kind in _UNSAFE_FILE_SYSTEMS or kind == "fuse" or kind.startswith("fuse."):
-        raise StoreRefused(
-            folder=str(folder), reason=f"is on {kind}, where SQLite loses data; choose a folder on a local disk"
-        )
+        cause = f"is on {kind}, where SQLite loses data"
+        raise StoreRefused(folder=str(folder), reason=cause, remedy="choose a folder on a local disk")
 
 
 def file_system_of(folder: Path, mountinfo: Path = _MOUNTINFO) -> str:

@@ -8,7 +8,15 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
-from sidemirror_server.storage.migration import Applied, Migration, check_same, missing, read_files, unknown
+from sidemirror_server.storage.migration import (
+    OTHER_SERVER,
+    Applied,
+    Migration,
+    check_same,
+    missing,
+    read_files,
+    unknown,
+)
 from sidemirror_server.vocabulary.errors import StoreRefused
 
 MIGRATIONS = Path(__file__).with_name("migrations")
@@ -53,8 +61,8 @@ def check_applied(applied: Sequence[Applied], known: Sequence[Migration]) -> Non
     """Raises StoreRefused when an applied migration differs from the known one, or is unknown."""
     check_same("sqlite", applied, known)
     for newer in unknown(applied, known):
-        reason = f"migration {newer} is newer than this server, which knows {len(known)}"
-        raise StoreRefused(store="sqlite", reason=reason)
+        cause = f"migration {newer} is newer than this server, which knows {len(known)}"
+        raise StoreRefused(store="sqlite", reason=cause, remedy=OTHER_SERVER)
 
 
 def _apply(connection: sqlite3.Connection, migration: Migration, now_us: int) -> None:
