@@ -275,6 +275,23 @@ def test_a_run_that_waits_for_an_approval_is_taken_up_in_its_session(
     ]
 
 
+@pytest.mark.parametrize("way", WHOLE)
+def test_one_call_is_approved_and_one_refused(endpoint: Endpoint, ask: Ask, sidecar: Sidecar, way: str) -> None:
+    endpoint.script("m", [stories.GOOD, stories.BAD], stories.RIGHT)
+    waits = ask(way, "m", PROMPT, "run_sql", approval="run_sql")
+    answers = [
+        {"type": "tool-approval-response", "approvalId": one["approvalId"], "approved": place == 0, "reason": "No."}
+        for place, one in enumerate(part for part in waits["content"] if part["type"] == "tool-approval-request")
+    ]
+    messages = [{"role": "user", "content": PROMPT}, *waits["messages"], {"role": "tool", "content": answers}]
+    assert ask(way, "m", "", "run_sql", approval="run_sql", messages=messages)["text"] == stories.RIGHT
+    events = sidecar.events(sidecar.turns(2)[1].turn_id)
+    assert [one.tool_called.arguments for one in events if one.HasField("tool_called")] == [
+        json.dumps(call.arguments, separators=(",", ":")) for call in (stories.GOOD, stories.BAD)
+    ]
+    assert [one.tool_returned.content for one in events if one.HasField("tool_returned")] == ["17", "No."]
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_an_approval_for_a_tool_of_the_providers_is_no_result(ask: Ask, sidecar: Sidecar, way: str) -> None:
     """The SDK leaves it in the request. Seen to end the run with a TypeError."""
