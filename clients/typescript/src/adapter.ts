@@ -39,6 +39,8 @@ interface Shared {
 export class Run {
   /** Calls on record that have not ended yet, by their id. */
   private readonly open = new Set<string>();
+  /** The ends of calls that are not on record yet, by their id. */
+  private readonly early = new Map<string, () => void>();
 
   private constructor(
     private readonly shared: Shared,
@@ -46,8 +48,9 @@ export class Run {
     private readonly isWhole: boolean,
   ) {}
 
-  /** A run that is a turn of its own begins. */
-  static begin(settings: Checked, task: string, agent: string, provider: string, model: string): Run {
+  /** A run begins: a turn, or part of the turn of the run whose tool begins it (`outer`), unless that is over. */
+  static begin(settings: Checked, task: string, agent: string, provider: string, model: string, outer?: Run): Run {
+    if (outer && !outer.shared.isOver) return new Run(outer.shared, agent, false);
     const said = told(settings, task);
     const turn = settings.client.beginTurn({
       agent: name(agent),
@@ -62,16 +65,6 @@ export class Run {
     });
     const past = { mustAsk: false, needsLessons: settings.lessons ?? true, revisionsLeft: settings.revisions ?? 1 };
     return new Run({ settings, task: said, turn, isOver: false, ...past }, agent, true);
-  }
-
-  /** A run that a tool of this one begins: it has no lessons, revisions and end of its own. */
-  inner(agent: string): Run {
-    return new Run(this.shared, agent, false);
-  }
-
-  /** Whether the turn has ended. */
-  get isOver(): boolean {
-    return this.shared.isOver;
   }
 
   /** The model is asked. */
@@ -91,6 +84,8 @@ export class Run {
     this.open.add(callId);
     const value = { callId: id(callId), name: name(tool), arguments: this.told(asText(args)) };
     this.report(this.agent, { case: "toolCalled", value });
+    this.early.get(callId)?.();
+    this.early.delete(callId);
   }
 
   /** A tool whose call is open has returned; `isError`: with a failure, in words that the model gets. */
@@ -103,6 +98,41 @@ export class Run {
   /** A tool call that is open has thrown. */
   toolFailed(callId: string, error: unknown): void {
     this.ended(callId, true, { case: "toolFailed", value: { callId: id(callId), error: this.told(messageOf(error)) } });
+  }
+
+  /**
+   * What a tool gives, whose end is reported: what it returns, brings last where it comes piece by piece, or throws. Of a
+   * call that is not on record yet, as the model still answers, the end stands behind it.
+   */
+  calling(callId: string, execute: () => unknown): unknown {
+    const end = (report: () => void): void => {
+      if (this.open.has(callId)) report();
+      else this.early.set(callId, report);
+    };
+    const returned = <T>(value: T): T => {
+      end(() => this.toolReturned(callId, value));
+      return value;
+    };
+    const failed = (error: unknown): never => {
+      end(() => this.toolFailed(callId, error));
+      throw error;
+    };
+    const pieces = async function* (all: AsyncIterable<unknown>): AsyncGenerator {
+      let last: unknown;
+      try {
+        for await (last of all) yield last;
+      } catch (error) {
+        failed(error);
+      }
+      returned(last);
+    };
+    try {
+      const result = execute() as AsyncIterable<unknown> | undefined;
+      if (typeof result?.[Symbol.asyncIterator] === "function") return pieces(result);
+      return Promise.resolve(result).then(returned, failed);
+    } catch (error) {
+      return failed(error);
+    }
   }
 
   /** What the model is shown behind what a request has: lessons in the first one, advice. It waits until `signal` is aborted. */
@@ -143,7 +173,7 @@ export class Run {
    * TIMEOUT: it ran out of time, or was aborted (`isAborted`); ERROR: it threw.
    */
   end(answer: string | undefined, error?: unknown, isAborted = false): void {
-    if (this.isOver || !this.isWhole) return;
+    if (this.shared.isOver || !this.isWhole) return;
     this.shared.isOver = true;
     const { settings, turn, task } = this.shared;
     const { goalId, outcome } = settings;
@@ -177,11 +207,14 @@ export class Run {
  */
 export class Added<M> {
   /** Each with its place in the request and the message before it. */
-  private readonly all: { place: number; behind: string; messages: readonly M[] }[] = [];
+  private readonly all: { place: number; behind: string; texts: readonly string[] }[] = [];
 
-  /** These messages stand behind the request's own from here on. */
-  add(request: readonly M[], messages: readonly M[]): void {
-    if (messages.length > 0) this.all.push({ place: request.length, behind: JSON.stringify(request.at(-1)), messages });
+  /** `followed` is the message with texts behind it. */
+  constructor(private readonly followed: (message: M, texts: readonly string[]) => M[]) {}
+
+  /** These texts stand behind the request's last message from here on. */
+  add(request: readonly M[], texts: readonly string[]): void {
+    if (texts.length > 0) this.all.push({ place: request.length - 1, behind: JSON.stringify(request.at(-1)), texts });
   }
 
   /**
@@ -190,8 +223,10 @@ export class Added<M> {
    */
   to(request: readonly M[]): M[] {
     const full = [...request];
-    for (const { place, behind, messages } of [...this.all].reverse()) {
-      if (JSON.stringify(request[place - 1]) === behind) full.splice(place, 0, ...messages);
+    for (const { place, behind, texts } of this.all.toReversed()) {
+      const message = full[place];
+      if (message === undefined || JSON.stringify(request[place]) !== behind) continue;
+      full.splice(place, 1, ...this.followed(message, texts));
     }
     return full;
   }
