@@ -127,7 +127,8 @@ def _show_moves(found: Sequence[pb.SignatureRecoveries]) -> None:
             console.print(f"It failed {times}. What was done after that:")
     console.print(_TRIES if moves else _NOT_COUNTED)
     for move in moves:
-        done = ": ".join(filter(None, (words_of(pb.RecoveryMoveKind, move.kind), ", ".join(move.steps))))
+        steps = ", ".join(move.steps) + (f" as {move.form}" if move.form else "")
+        done = ": ".join(filter(None, (words_of(pb.RecoveryMoveKind, move.kind), steps)))
         rows = {
             "move": escape(plain(done)),
             "worked, without advice": _rate(move.worked, move.tries),

@@ -7292,7 +7292,8 @@ type RecoveryMove struct {
 	AdvisedTries int32 `protobuf:"varint,6,opt,name=advised_tries,json=advisedTries,proto3" json:"advised_tries,omitempty"`
 	// How many of these tries worked.
 	AdvisedWorked int32 `protobuf:"varint,7,opt,name=advised_worked,json=advisedWorked,proto3" json:"advised_worked,omitempty"`
-	// The lower end of the 95 % interval of the rate, over the last 20 tries; 0 without tries.
+	// The lower end of the 95 % interval of the rate, over the last 20 tries; 0 without tries. Failures from before it began
+	// to work are left out, where their order is no chance.
 	LowestRate float64 `protobuf:"fixed64,8,opt,name=lowest_rate,json=lowestRate,proto3" json:"lowest_rate,omitempty"`
 	// Whether the move is told when a call fails as the last one did, unless a draw holds it back (one in ten). Not so in
 	// shadow mode.
@@ -7323,7 +7324,10 @@ type RecoveryMove struct {
 	// The 95 % confidence sequence of the lift (Robbins' mixture), valid for all looks together; absent with the lift.
 	IntervalAtAnyLook *LiftInterval `protobuf:"bytes,21,opt,name=interval_at_any_look,json=intervalAtAnyLook,proto3" json:"interval_at_any_look,omitempty"`
 	// Those of `held_back` that shadow mode kept: all of a time, so that nothing compares them. Absent when there are none.
-	KeptInShadow  *LessonArm `protobuf:"bytes,22,opt,name=kept_in_shadow,json=keptInShadow,proto3" json:"kept_in_shadow,omitempty"`
+	KeptInShadow *LessonArm `protobuf:"bytes,22,opt,name=kept_in_shadow,json=keptInShadow,proto3" json:"kept_in_shadow,omitempty"`
+	// Of a changed argument that has the same value in another form: that form in words, such as `capital letters, a hyphen
+	// and digits`; else empty.
+	Form          string `protobuf:"bytes,23,opt,name=form,proto3" json:"form,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -7510,6 +7514,13 @@ func (x *RecoveryMove) GetKeptInShadow() *LessonArm {
 		return x.KeptInShadow
 	}
 	return nil
+}
+
+func (x *RecoveryMove) GetForm() string {
+	if x != nil {
+		return x.Form
+	}
+	return ""
 }
 
 // What a move would have told in shadow mode, and what happened then without it.
@@ -8197,7 +8208,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x11is_from_telemetry\x18\f \x01(\bR\x0fisFromTelemetry\x12!\n" +
 	"\fis_uncounted\x18\r \x01(\bR\visUncounted\x12\x1f\n" +
 	"\vturn_failed\x18\x0e \x01(\bR\n" +
-	"turnFailed\"\x9c\a\n" +
+	"turnFailed\"\xb0\a\n" +
 	"\fRecoveryMove\x12\x1f\n" +
 	"\vrecovery_id\x18\x01 \x01(\tR\n" +
 	"recoveryId\x123\n" +
@@ -8225,7 +8236,8 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\vmissed_gate\x18\x14 \x01(\v2\x19.sidemirror.v1.MissedGateR\n" +
 	"missedGate\x12L\n" +
 	"\x14interval_at_any_look\x18\x15 \x01(\v2\x1b.sidemirror.v1.LiftIntervalR\x11intervalAtAnyLook\x12>\n" +
-	"\x0ekept_in_shadow\x18\x16 \x01(\v2\x18.sidemirror.v1.LessonArmR\fkeptInShadowB\a\n" +
+	"\x0ekept_in_shadow\x18\x16 \x01(\v2\x18.sidemirror.v1.LessonArmR\fkeptInShadow\x12\x12\n" +
+	"\x04form\x18\x17 \x01(\tR\x04formB\a\n" +
 	"\x05_lift\"\xde\x01\n" +
 	"\vShadowTally\x12\x1d\n" +
 	"\n" +

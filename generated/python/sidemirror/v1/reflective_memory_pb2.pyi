@@ -1294,7 +1294,7 @@ class RecoveryObservation(_message.Message):
     def __init__(self, failure_event_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., recovery_id: _Optional[str] = ..., worked: bool = ..., advised_recovery_id: _Optional[str] = ..., followed: bool = ..., shadow_recovery_id: _Optional[str] = ..., pause: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., last_turn_id: _Optional[str] = ..., is_from_telemetry: bool = ..., is_uncounted: bool = ..., turn_failed: bool = ...) -> None: ...
 
 class RecoveryMove(_message.Message):
-    __slots__ = ("recovery_id", "kind", "steps", "tries", "worked", "advised_tries", "advised_worked", "lowest_rate", "is_told", "is_suspended", "reason", "sentence", "is_starter", "shown", "held_back", "lift", "interval", "shadow", "silence", "missed_gate", "interval_at_any_look", "kept_in_shadow")
+    __slots__ = ("recovery_id", "kind", "steps", "tries", "worked", "advised_tries", "advised_worked", "lowest_rate", "is_told", "is_suspended", "reason", "sentence", "is_starter", "shown", "held_back", "lift", "interval", "shadow", "silence", "missed_gate", "interval_at_any_look", "kept_in_shadow", "form")
     RECOVERY_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     STEPS_FIELD_NUMBER: _ClassVar[int]
@@ -1317,6 +1317,7 @@ class RecoveryMove(_message.Message):
     MISSED_GATE_FIELD_NUMBER: _ClassVar[int]
     INTERVAL_AT_ANY_LOOK_FIELD_NUMBER: _ClassVar[int]
     KEPT_IN_SHADOW_FIELD_NUMBER: _ClassVar[int]
+    FORM_FIELD_NUMBER: _ClassVar[int]
     recovery_id: str
     kind: RecoveryMoveKind
     steps: _containers.RepeatedScalarFieldContainer[str]
@@ -1339,7 +1340,8 @@ class RecoveryMove(_message.Message):
     missed_gate: _thinking_pb2.MissedGate
     interval_at_any_look: LiftInterval
     kept_in_shadow: LessonArm
-    def __init__(self, recovery_id: _Optional[str] = ..., kind: _Optional[_Union[RecoveryMoveKind, str]] = ..., steps: _Optional[_Iterable[str]] = ..., tries: _Optional[int] = ..., worked: _Optional[int] = ..., advised_tries: _Optional[int] = ..., advised_worked: _Optional[int] = ..., lowest_rate: _Optional[float] = ..., is_told: bool = ..., is_suspended: bool = ..., reason: _Optional[str] = ..., sentence: _Optional[str] = ..., is_starter: bool = ..., shown: _Optional[_Union[LessonArm, _Mapping]] = ..., held_back: _Optional[_Union[LessonArm, _Mapping]] = ..., lift: _Optional[float] = ..., interval: _Optional[_Union[LiftInterval, _Mapping]] = ..., shadow: _Optional[_Union[ShadowTally, _Mapping]] = ..., silence: _Optional[_Union[_thinking_pb2.SilenceReason, str]] = ..., missed_gate: _Optional[_Union[_thinking_pb2.MissedGate, _Mapping]] = ..., interval_at_any_look: _Optional[_Union[LiftInterval, _Mapping]] = ..., kept_in_shadow: _Optional[_Union[LessonArm, _Mapping]] = ...) -> None: ...
+    form: str
+    def __init__(self, recovery_id: _Optional[str] = ..., kind: _Optional[_Union[RecoveryMoveKind, str]] = ..., steps: _Optional[_Iterable[str]] = ..., tries: _Optional[int] = ..., worked: _Optional[int] = ..., advised_tries: _Optional[int] = ..., advised_worked: _Optional[int] = ..., lowest_rate: _Optional[float] = ..., is_told: bool = ..., is_suspended: bool = ..., reason: _Optional[str] = ..., sentence: _Optional[str] = ..., is_starter: bool = ..., shown: _Optional[_Union[LessonArm, _Mapping]] = ..., held_back: _Optional[_Union[LessonArm, _Mapping]] = ..., lift: _Optional[float] = ..., interval: _Optional[_Union[LiftInterval, _Mapping]] = ..., shadow: _Optional[_Union[ShadowTally, _Mapping]] = ..., silence: _Optional[_Union[_thinking_pb2.SilenceReason, str]] = ..., missed_gate: _Optional[_Union[_thinking_pb2.MissedGate, _Mapping]] = ..., interval_at_any_look: _Optional[_Union[LiftInterval, _Mapping]] = ..., kept_in_shadow: _Optional[_Union[LessonArm, _Mapping]] = ..., form: _Optional[str] = ...) -> None: ...
 
 class ShadowTally(_message.Message):
     __slots__ = ("said_count", "followed_count", "followed_worked_count", "otherwise_worked_count", "token_count")

@@ -3848,7 +3848,8 @@ export declare type RecoveryMove = Message<"sidemirror.v1.RecoveryMove"> & {
   advisedWorked: number;
 
   /**
-   * The lower end of the 95 % interval of the rate, over the last 20 tries; 0 without tries.
+   * The lower end of the 95 % interval of the rate, over the last 20 tries; 0 without tries. Failures from before it began
+   * to work are left out, where their order is no chance.
    *
    * @generated from field: double lowest_rate = 8;
    */
@@ -3953,6 +3954,14 @@ export declare type RecoveryMove = Message<"sidemirror.v1.RecoveryMove"> & {
    * @generated from field: sidemirror.v1.LessonArm kept_in_shadow = 22;
    */
   keptInShadow?: LessonArm | undefined;
+
+  /**
+   * Of a changed argument that has the same value in another form: that form in words, such as `capital letters, a hyphen
+   * and digits`; else empty.
+   *
+   * @generated from field: string form = 23;
+   */
+  form: string;
 };
 
 /**

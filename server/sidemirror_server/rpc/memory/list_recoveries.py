@@ -7,6 +7,7 @@ import msgspec
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.recoveries.finding import RecoveryFinder
+from sidemirror_server.memory.recoveries.forms import written
 from sidemirror_server.memory.recoveries.moves import uncounted_in
 from sidemirror_server.memory.recoveries.observation import NO_ATTEMPT, MoveKind, Observation, recovery_id
 from sidemirror_server.memory.recoveries.observations import Observations
@@ -111,6 +112,7 @@ def _move_to_wire(one: MoveReview, evidence: LessonEvidence) -> pb.RecoveryMove:
         recovery_id=one.recovery_id,
         kind=_KINDS[one.move.kind],
         steps=one.move.steps,
+        form=written(one.move.form),
         tries=one.unadvised.tries,
         worked=one.unadvised.worked,
         advised_tries=one.advised.tries,
