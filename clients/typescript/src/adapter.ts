@@ -39,8 +39,8 @@ interface Shared {
 export class Run {
   /** Calls on record that have not ended yet, by their id. */
   private readonly open = new Set<string>();
-  /** The ends of calls that are not on record yet, by their id. */
-  private readonly early = new Map<string, () => void>();
+  /** The ends of calls that are not on record yet. */
+  private readonly early: (() => void)[] = [];
 
   private constructor(
     private readonly shared: Shared,
@@ -84,8 +84,11 @@ export class Run {
     this.open.add(callId);
     const value = { callId: id(callId), name: name(tool), arguments: this.told(asText(args)) };
     this.report(this.agent, { case: "toolCalled", value });
-    this.early.get(callId)?.();
-    this.early.delete(callId);
+  }
+
+  /** All calls of the model's answer are on record: the ends of those that have ended meanwhile are behind them. */
+  allCalled(): void {
+    this.early.splice(0).forEach((report) => report());
   }
 
   /** A tool whose call is open has returned; `isError`: with a failure, in words that the model gets. */
@@ -102,12 +105,12 @@ export class Run {
 
   /**
    * What a tool gives, whose end is reported: what it returns, brings last where it comes piece by piece, or throws. Of a
-   * call that is not on record yet, as the model still answers, the end stands behind it.
+   * call that is not on record yet, as the model still answers, the end waits for `allCalled`.
    */
   calling(callId: string, execute: () => unknown): unknown {
     const end = (report: () => void): void => {
       if (this.open.has(callId)) report();
-      else this.early.set(callId, report);
+      else this.early.push(report);
     };
     const returned = <T>(value: T): T => {
       end(() => this.toolReturned(callId, value));
@@ -207,14 +210,17 @@ export class Run {
  */
 export class Added<M> {
   /** Each with its place in the request and the message before it. */
-  private readonly all: { place: number; behind: string; texts: readonly string[] }[] = [];
+  private readonly all: { place: number; behind: string; texts: string[] }[] = [];
 
   /** `followed` is the message with texts behind it. */
   constructor(private readonly followed: (message: M, texts: readonly string[]) => M[]) {}
 
   /** These texts stand behind the request's last message from here on. */
   add(request: readonly M[], texts: readonly string[]): void {
-    if (texts.length > 0) this.all.push({ place: request.length - 1, behind: JSON.stringify(request.at(-1)), texts });
+    if (texts.length === 0) return;
+    const [place, behind, last] = [request.length - 1, JSON.stringify(request.at(-1)), this.all.at(-1)];
+    if (last?.place === place && last.behind === behind) last.texts.push(...texts);
+    else this.all.push({ place, behind, texts: [...texts] });
   }
 
   /**

@@ -64,7 +64,7 @@ const CUT = ["length", "content-filter", "error", "interrupted"];
 export async function isWhole(answer: Answer, { responseFormat }: Request): Promise<boolean> {
   const { content, finishReason, structuredOutputText } = answer;
   // In version 2 of the models it is a text.
-  if (CUT.includes(String(finishReason.unified ?? finishReason))) return false;
+  if (CUT.includes(String(finishReason?.unified ?? finishReason))) return false;
   if (content.some(isCall)) return true;
   const text = textOf(content);
   if (responseFormat?.type !== "json") return text.trim() !== "";

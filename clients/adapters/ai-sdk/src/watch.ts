@@ -80,14 +80,15 @@ export class Watch {
   }
 
   private tools(tools: ToolSet): ToolSet {
-    return Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, this.tool(tool)]));
+    return Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, this.tool(name, tool)]));
   }
 
-  private tool(tool: Tool): Tool {
+  private tool(name: string, tool: Tool): Tool {
     const { execute } = tool;
     if (!execute) return tool;
     const watched: typeof execute = (input, options) => {
       const run = this.begun(options.messages);
+      if (!this.soFar) run.toolCalled(options.toolCallId, name, input);
       return CURRENT.run(this, () => run.calling(options.toolCallId, () => execute(input, options)));
     };
     return { ...tool, execute: watched } as Tool;
@@ -156,6 +157,7 @@ export class Watch {
       if (part.type === "tool-call") this.run?.toolCalled(part.toolCallId, part.toolName, part.input);
       if (part.type === "tool-result") this.run?.toolReturned(part.toolCallId, part.result, part.isError);
     }
+    this.run?.allCalled();
     this.answer = content.some(isCall) ? undefined : textOf(content);
   }
 

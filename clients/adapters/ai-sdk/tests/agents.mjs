@@ -178,14 +178,14 @@ const mocked = {
   warnings: [],
 };
 
-// A model that calls a tool, and goes on for longer than the tool takes; once it has the result it answers.
+// A model that calls a tool twice, and goes on for longer than the tool takes; once it has the results it answers.
 async function slowly({ prompt }) {
   const isFirst = prompt.every(({ role }) => role !== "tool");
   const { finishReason, usage } = mocked;
-  const call = { type: "tool-call", toolCallId: "c", toolName: "flaky", input: '{"key": "k"}' };
+  const calls = ["c", "d"].map((toolCallId) => ({ type: "tool-call", toolCallId, toolName: "flaky", input: '{"key": "k"}' }));
   const text = [{ type: "text-start", id: "t" }, { type: "text-delta", id: "t", delta: "Fine." }, { type: "text-end", id: "t" }];
   const reason = isFirst ? { unified: "tool-calls", raw: "tool_calls" } : finishReason;
-  const parts = [...(isFirst ? [call] : text), { type: "finish", finishReason: reason, usage }];
+  const parts = [...(isFirst ? calls : text), { type: "finish", finishReason: reason, usage }];
   return { stream: ai.simulateReadableStream({ chunks: parts, chunkDelayInMs: 300 }) };
 }
 
