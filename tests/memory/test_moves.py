@@ -59,23 +59,32 @@ def test_only_the_last_twenty_tries_count_for_the_gate() -> None:
 def test_what_began_to_work_counts_from_then_on() -> None:
     """Seen to fail when eight failures from before stood against it: 5 of 13 has the lower bound .177."""
     assert recovery_of(SIGNATURE, rows(*[False] * 8, *[True] * 4)) is None
-    found = recovery_of(SIGNATURE, rows(*[False] * 8, *[True] * 5))
+    for worked in (5, 17, 18, 30):
+        found = recovery_of(SIGNATURE, rows(*[False] * 8, *[True] * worked))
+        assert found is not None
+        assert found.told == Tally(worked, worked)
+    found = recovery_of(SIGNATURE, rows(*[False] * 8, *[True] * 9, False))
     assert found is not None
-    assert found.told == Tally(5, 5)
+    assert found.told == Tally(10, 9)
     # One of 126 orders, which may be chance; and one try that worked before.
     assert recovery_of(SIGNATURE, rows(*[False] * 4, *[True] * 5)) is None
     assert recovery_of(SIGNATURE, rows(True, *[False] * 7, *[True] * 5)) is None
 
 
-def test_what_has_stopped_working_is_not_told_and_bars_nothing() -> None:
-    """Seen to fail when 14 of 17 were told, and stood against five of five, whose lower bound is .566."""
-    good = rows(*[True] * 5, start=100)
-    for other in (COLUMNS, Move(MoveKind.OTHER)):
-        stopped = rows(*[True] * 14, *[False] * 3, move=other)
-        assert [one.move for one in recoveries_of(SIGNATURE, [*stopped, *good])] == [SHOW_TABLES]
-    # Two failures in a row may be chance.
-    failing = rows(*[True] * 14, *[False] * 2, move=Move(MoveKind.OTHER))
-    assert recoveries_of(SIGNATURE, [*failing, *good]) == ()
+def test_what_began_to_work_bars_others_once_it_has_enough_tries() -> None:
+    """Seen to fail when three tries that worked, behind 14 that had not, counted as a rate of one."""
+    good, other = rows(*mixed(19, 20)), Move(MoveKind.OTHER)
+    few, enough = ([*good, *rows(*[False] * 14, *[True] * worked, move=other, start=50)] for worked in (3, 5))
+    assert recovery_of(SIGNATURE, few) is not None
+    assert recovery_of(SIGNATURE, enough) is None
+
+
+def test_what_others_did_before_the_change_is_not_told_beside_it() -> None:
+    """Seen to fail when 9 of 18 stood beside what has worked since."""
+    others = [*rows(*[True] * 9, move=COLUMNS), *rows(*[False] * 9, move=COLUMNS, start=40)]
+    found = recovery_of(SIGNATURE, [*others, *rows(*[False] * 12, *[True] * 6, start=20)])
+    assert found is not None
+    assert (found.move, found.told, found.otherwise) == (SHOW_TABLES, Tally(6, 6), Tally(9, 0))
 
 
 def test_what_worked_less_often_lately_is_told_as_it_is_now() -> None:

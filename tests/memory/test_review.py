@@ -86,6 +86,13 @@ def test_another_tool_is_told_by_the_runs_that_went_on_with_it() -> None:
     assert told.reason == "it passes the gates: in 12 runs nothing worked again, and 12 of them went on with this tool"
 
 
+def test_failures_from_before_a_move_began_to_work_are_left_out() -> None:
+    move = reviewed(SIGNATURE, [*tries(0, 8), *tries(6, 0, start=20)])[0]
+    assert (move.unadvised, round(move.low, 2)) == (Tally(14, 6), 0.61)
+    assert move.sentence == "In 6 of 6 earlier tries the call worked after `SHOW TABLES`."
+    assert move.reason.endswith("any other move; 8 failures from before it began to work do not count")
+
+
 @pytest.mark.parametrize(
     ("rows", "move", "reason"),
     [

@@ -97,6 +97,8 @@ def changed(
             Move(MoveKind.LOOKED_UP, ("get_order", "list_orders"), True),
             "In 47 of 57 earlier tries the call worked after `get_order` and `list_orders`.",
         ),
+        # A flag may be one that confirms.
+        (changed("owner_id", value=ValueKind.REFORMATTED, form=("a boolean",)), None),
         (Move(MoveKind.OTHER), None),
         (BLIND, None),
         (Move(MoveKind.STOPPED), None),

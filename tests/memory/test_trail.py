@@ -278,6 +278,8 @@ def book(arguments: str, result: str = "booked", failed: bool = False) -> Call:
         ('{"id": "W77", "a": 1}', '{"id": "W77"}', ("a",), ValueKind.REMOVED, None),
         ('{"id": "a"}', '{"id": "a7"}', ("id",), ValueKind.ID, CameFrom.NOWHERE),
         ('{"n": 100}', '{"n": 1000}', ("n",), ValueKind.NUMBER, CameFrom.NOWHERE),
+        ('{"n": -100}', '{"n": 100}', ("n",), ValueKind.NUMBER, CameFrom.NOWHERE),
+        ('{"n": "12.50"}', '{"n": 1250}', ("n",), ValueKind.NUMBER, CameFrom.NOWHERE),
         ('{"id": 1}', '{"id": 1, "all": true}', ("all",), ValueKind.TRUE, CameFrom.NOWHERE),
         ('{"kind": "gold"}', '{"kind": "economy"}', ("kind",), ValueKind.WORD, CameFrom.ERROR),
         ('{"kind": "gold"}', '{"kind": "W4711"}', ("kind",), ValueKind.ID, CameFrom.RESULT),
@@ -300,6 +302,7 @@ def test_what_changed(
         ('{"id": "77812"}', '{"id": "ORD-77812"}', ("id",), ("capitals", "hyphen", "digits")),
         ('{"id": "W77"}', '{"id": "#W77"}', ("id",), ("number sign", "capitals", "digits")),
         ('{"n": "100"}', '{"n": 100}', ("n",), ("a number",)),
+        ('{"n": "7"}', '{"n": 7.0}', ("n",), ("a number",)),
     ],
 )
 def test_a_value_in_another_form(before: str, now: str, steps: tuple[str, ...], form: tuple[str, ...]) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 
 from sidemirror_server.memory.recoveries.asked import Asked
 from sidemirror_server.memory.recoveries.forms import form_of
@@ -52,8 +53,11 @@ def _by_path(values: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
 
 
 def _same_content(old: str, new: str) -> bool:
-    """The values differ in signs, capitals or quotation marks alone; of ids and words, one may be part of the other."""
+    """The values differ in signs, capitals or quotation marks alone; of ids and words, one may be part of the other.
+    Numbers are equal."""
     kinds = {_kind_of(old), _kind_of(new)}
+    if kinds == {ValueKind.NUMBER}:
+        return Decimal(old.strip('"')) == Decimal(new.strip('"'))
     one, other = ("".join(_WORD.findall(value.casefold())).replace("_", "") for value in (old, new))
     shorter, longer = sorted((one, other), key=len)
     if len(shorter) < FEWEST_VALUE_CHARS or shorter not in longer:

@@ -27,6 +27,8 @@ _SIGNS = {
 }
 # JSON without quotation marks; else it is a number.
 _BARE = {"true": "a boolean", "false": "a boolean", "null": "null"}
+# The forms of what is no text and no number: such an argument is a flag.
+OF_FLAGS = frozenset((kind,) for kind in _BARE.values())
 _LETTERS = {"capitals": "capital letters", "small": "small letters", "letters": "letters"}
 _PHRASES = {
     **_LETTERS,
@@ -34,15 +36,16 @@ _PHRASES = {
     **{kind: kind for kind in ("a string", "a number", *_BARE.values())},
     **{name: f"an {name}" if name[0] in "aeiou" else f"a {name}" for name in _SIGNS.values()},
 }
-_FILLED = re.compile(r"([1-9]\d?) digits\Z")
+_FILLED = re.compile(r"([1-9]|1[0-9]|20) digits\Z")
 _PART = re.compile(rf"[A-Za-z]+|[0-9]+|[{re.escape(''.join(_SIGNS))}]", re.ASCII)
 
 
 def form_of(old: str, new: str) -> Form:
-    """The form of the new value, where it is the old one in another form; both as JSON. Empty where the forms are told
-    apart by none of its parts, and where there are too many or others than letters, digits and usual signs."""
+    """The form of the new value, where it is the old one in another form; both as JSON. Of a value of another type that
+    type. Empty where the forms are told apart by none of their parts, and where there are too many or others than
+    letters, digits and usual signs."""
     before, now = old.strip('"'), new.strip('"')
-    if before == now:
+    if old.startswith('"') != new.startswith('"'):
         return ("a string",) if new.startswith('"') else (_BARE.get(now, "a number"),)
     numbers = re.findall("[0-9]+", before)
     form = _form(now, numbers)

@@ -14,7 +14,6 @@ tries without advice that came later pass again (decision 046).
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from itertools import takewhile
 from math import comb
 
 import msgspec
@@ -56,8 +55,8 @@ FEWEST_CONVERSATIONS = 2
 FEWEST_CHANGES = 3
 FEWEST_GONE_ON = 3
 FEWEST_RUNS = 8
-# Where all of a move's last tries worked and none before, or the other way, and at most one order in so many looks like
-# that by chance, what is called has changed. Chosen here.
+# Where a move had never worked until then, and by chance at most one order of its tries in so many begins with so many
+# failures, what is called has changed. Chosen here.
 UNLIKELY_ORDERS = 200
 # "Unchanged never worked": tries, and the upper end of Wilson's interval. Chosen here: 20 failures without a success.
 FEWEST_REPEATS = 20
@@ -170,11 +169,9 @@ def tries_of(counts: tuple[Observation, ...]) -> Tries:
     for row in counts:
         if not row.advised and row.move.kind not in NO_ATTEMPT:
             by_move.setdefault(row.move, []).append(row)
-    # What was suspended, or works no more, stands against nothing by what it had worked before.
-    later = {move: _since_suspended(move, of, counts) for move, of in by_move.items()}
-    rates = {
-        move: tally_of(_since_changed(of) or of[-WINDOW:]).rate for move, of in later.items() if len(of) >= FEWEST_TRIES
-    }
+    # What was suspended stands against nothing by what it had worked before.
+    later = {move: since_it_works(_since_suspended(move, of, counts)) for move, of in by_move.items()}
+    rates = {move: tally_of(of[-WINDOW:]).rate for move, of in later.items() if len(of) >= FEWEST_TRIES}
     tries = Tries(counts, by_move, rates)
     # Whoever does as well by sending the call again needs no advice: that stands against every repair.
     repairs = (
@@ -192,12 +189,13 @@ def _since_suspended(move: Move, own: list[Observation], counts: Sequence[Observ
     return [row for row in own if row.at_us > since_us]
 
 
-def _since_changed(own: Sequence[Observation]) -> Sequence[Observation]:
-    """The tries of a move since it began to work or stopped; none where such an order may be chance."""
-    last = own[-WINDOW:]
-    run = list(takewhile(lambda row: row.worked == last[-1].worked, reversed(last)))[::-1]
-    is_split = len({row.worked for row in last[: len(last) - len(run)]}) == 1
-    return run if is_split and comb(len(last), len(run)) >= UNLIKELY_ORDERS else ()
+def since_it_works(own: Sequence[Observation]) -> Sequence[Observation]:
+    """The tries of a move that count: those since it worked first, if there are enough, and failures stand before them
+    in an order that is no chance; else all."""
+    first = next((at for at, row in enumerate(own) if row.worked), 0)
+    before, after = min(first, WINDOW), tally_of(own[first : first + WINDOW])
+    orders = comb(before + after.tries, after.worked) / comb(after.tries, after.worked)
+    return own[first:] if after.tries >= FEWEST_TRIES and orders >= UNLIKELY_ORDERS else own
 
 
 def reported_in(rows: Iterable[Observation]) -> Tries:
@@ -307,13 +305,7 @@ def _alone(signature: str, move: Move, tries: Tries) -> Recovery | MissedGate:
     recovery = recovery_id(signature, move)
     followed = [row for row in tries.counts if row.advised == recovery and row.followed]
     since_us = suspended_until(followed)
-    own = [row for row in tries.by_move.get(move, ()) if row.at_us > since_us]
-    changed = _since_changed(own)
-    if changed and not changed[0].worked:
-        return MissedGate(Gate.RATE, LEAST_RATE, 0.0)
-    if len(changed) >= FEWEST_TRIES:
-        # That it did not work before says nothing about now.
-        own, since_us = list(changed), changed[0].at_us - 1
+    own = since_it_works([row for row in tries.by_move.get(move, ()) if row.at_us > since_us])
     window = tally_of(own[-WINDOW:])
     if move.kind in (MoveKind.OTHER, *NO_ATTEMPT):
         return MissedGate(Gate.KIND)
@@ -326,7 +318,10 @@ def _alone(signature: str, move: Move, tries: Tries) -> Recovery | MissedGate:
         return missed
     every = tally_of(own)
     told = every if every.rate <= wilson(window.worked, window.tries).high else window
+    # Where what is called has changed, what others did before says nothing.
+    began_us = own[0].at_us if len(own) < len(tries.by_move[move]) else -1
     others = [row for other, of in tries.by_move.items() if not follows(move, other) for row in of]
+    others = [row for row in others if row.at_us >= began_us]
     pauses = sorted(row.pause_ms for row in own if row.worked)
     pause_ms = pauses[len(pauses) // 2] if pauses and move.kind is MoveKind.SENT_AGAIN else 0
     return Recovery(recovery, signature, move, told, tally_of(others), low, pause_ms)

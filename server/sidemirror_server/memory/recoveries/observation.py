@@ -142,9 +142,12 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def follows(advised: Move, done: Move) -> bool:
-    """Whether what was done is what was advised: of look-ups, all that were said, and perhaps more; else the same."""
+    """Whether what was done is what was advised: of look-ups, all that were said, and perhaps more; in another form,
+    any form where none was said; else the same."""
     if advised.kind is MoveKind.LOOKED_UP:
         return done.kind is MoveKind.LOOKED_UP and set(advised.steps) <= set(done.steps)
+    if advised.value is ValueKind.REFORMATTED and not advised.form:
+        return advised == msgspec.structs.replace(done, form=())
     return advised == done
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from sidemirror_server.memory.kin.signature import is_signature
 from sidemirror_server.memory.line import FORMAT, BadLine
+from sidemirror_server.memory.recoveries.forms import written
 from sidemirror_server.memory.recoveries.observation import Observation, observation_id
 from sidemirror_server.memory.recoveries.starter import MYSQL, POSTGRES, SQLITE
 from sidemirror_server.memory.recoveries.trail import MOST_CALLS_BETWEEN
@@ -111,6 +112,8 @@ def _check(one: Observation, now_us: int) -> None:
         raise BadLine("a label that is none, or too many")
     if not is_portable(one) or not all(_is_text(step, _LONGEST_STEP) for step in steps):
         raise BadLine("a step that is none, or too many")
+    if one.move.form and not written(one.move.form):
+        raise BadLine("a form that is none")
     if one.dialect not in _DIALECTS:
         raise BadLine("a dialect that is none")
     if not all(0 <= at_us <= now_us + _AHEAD_US for at_us in (one.at_us, where.recorded_us)):

@@ -33,6 +33,7 @@ from sidemirror_server.memory.recoveries.moves import (
     heard_in,
     missed_by,
     reported_in,
+    since_it_works,
     suspended_until,
     tally_of,
     tries_of,
@@ -177,7 +178,14 @@ def _review(move: Move, of: _Source) -> MoveReview:
         uncounted = of.seen.get(move, 0) - len(unadvised)
         reason = _suspended(of, own_id) if is_suspended else _why_not(move, missed, uncounted, of)
     return MoveReview(
-        *(own_id, move, tally_of(unadvised), tally_of(followed), tally_of(unadvised[-WINDOW:]).low, is_suspended),
+        *(
+            own_id,
+            move,
+            tally_of(unadvised),
+            tally_of(followed),
+            tally_of(since_it_works(unadvised)[-WINDOW:]).low,
+            is_suspended,
+        ),
         sentence=decision.text if is_decided and decision is not None else "",
         reason=reason,
         silence=silence,
@@ -194,7 +202,7 @@ def _decided(decision: AdviceDecision, recovery: Recovery, of: _Source) -> str:
         learned = "of what was tried at this failure nothing passes the gates yet"
         why = f"of the starter pack: {learned if is_tried else 'nothing else was learned of this failure yet'}"
     else:
-        why = f"it passes the gates: {_passed_by(recovery, of.known)}"
+        why = f"it passes the gates: {_passed_by(recovery, of)}"
     if decision.silence is None:
         return why
     if decision.silence.reason == SilenceReason.SHADOW:
@@ -204,18 +212,21 @@ def _decided(decision: AdviceDecision, recovery: Recovery, of: _Source) -> str:
     return f"it passes the gates, but {unsaid(recovery.move) or 'there is nothing to say'}"
 
 
-def _passed_by(recovery: Recovery, known: Counted) -> str:
-    """What the gates have looked at. `known` has what passes them too."""
+def _passed_by(recovery: Recovery, of: _Source) -> str:
+    """What the gates have looked at, and what passes them too."""
     if recovery.move.kind is MoveKind.WENT_ON:
         runs = recovery.told
         return f"in {runs.tries} runs nothing worked again, and {runs.worked} of them went on with this tool"
     low, least = f"{100 * recovery.low:.0f} %", f"{100 * LEAST_RATE:.0f} %"
-    others = len(known.recoveries) - 1
+    own = of.tries.by_move.get(recovery.move, [])
+    left_out = len(own) - len(since_it_works(own))
+    began = f"; {left_out} failures from before it began to work do not count" if left_out else ""
+    others = len(of.known.recoveries) - 1
     are = "1 other is" if others == 1 else f"{others} others are"
     beside = "more often than any other move" if not others else f"{are} not clearly worse or better"
     return (
         f"by its last {WINDOW} tries it works in at least {low} (the lower end of the 95 % interval), where {least} "
-        f"are needed, and {beside}"
+        f"are needed, and {beside}{began}"
     )
 
 

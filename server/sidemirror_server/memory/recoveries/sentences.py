@@ -12,7 +12,7 @@ from collections.abc import Collection
 import msgspec
 
 from sidemirror_server.memory.kin.signature import tool_of
-from sidemirror_server.memory.recoveries.forms import written
+from sidemirror_server.memory.recoveries.forms import OF_FLAGS, written
 from sidemirror_server.memory.recoveries.moves import Recovery, Tally
 from sidemirror_server.memory.recoveries.observation import CameFrom, Move, MoveKind, ValueKind
 from sidemirror_server.memory.recoveries.reviewed_lookups import LOOKUPS
@@ -63,7 +63,7 @@ def unsaid(move: Move) -> str:
         return "another text, which came from nowhere on record, is not said"
     for name in _names(move):
         if move.kind is MoveKind.CHANGED:
-            why = why_no_argument_name(name, is_flag=move.value in _OF_FLAGS)
+            why = why_no_argument_name(name, is_flag=move.value in _OF_FLAGS or move.form in OF_FLAGS)
         elif move.kind is MoveKind.LOOKED_UP and not move.are_tools:
             why = "" if name in LOOKUPS else "it is no look-up of the reviewed list"
         else:
