@@ -1,8 +1,8 @@
 """`uv run python -m bench.world`: what an agent learns in a made-up organisation with a sidecar, and without one.
 
-40 seeds live 200 episodes in four arms; `--unseen` lives 10 others, on which nothing was tuned. Figures are printed, and the
-plot is written beside this file unless `--plot` names another one. `--rules` takes the product's rules without a
-sidecar and without templates: minutes instead of an hour. With `--keep FOLDER` parts that are done stay there, and a
+40 seeds live 200 episodes in four arms; `--unseen` lives 10 others, on which nothing was tuned. Figures are printed,
+and the plot is written beside this file unless `--plot` names another one. `--rules` takes the product's rules without
+a sidecar and without templates: minutes instead of an hour. With `--keep FOLDER` parts that are done stay there, and a
 run that was broken off goes on; the folder is of one state of the code.
 
 `--process` takes a sidecar in a process of its own, as it is installed, over gRPC (`process.py`), beside no sidecar: by
