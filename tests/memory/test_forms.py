@@ -82,7 +82,7 @@ def test_no_part_of_a_value_is_told(odd: str, usual: str, prefix: str) -> None:
     old, new = (odd, prefix + odd) if odd > usual else (usual, prefix + usual.upper())
     form = form_of(json.dumps(old), json.dumps(new))
     assert len(form) <= MOST_PARTS
-    words = "capital|small|letters|digits|with zeros in front|number|string|boolean|null|sign|and"
+    words = "capital|small|single|value|list|letters|digits|with zeros in front|number|string|boolean|null|sign|and"
     signs = "hyphen|underscore|slash|dot|colon|comma|at|plus|blank"
     assert re.fullmatch(rf"(?:(?:an?|{words}|{signs}|1?\d|20)(?:,? |\Z))*", written(form))
     assert bool(form) == bool(written(form))

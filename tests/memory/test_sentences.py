@@ -97,6 +97,16 @@ def changed(
             Move(MoveKind.LOOKED_UP, ("get_order", "list_orders"), True),
             "In 47 of 57 earlier tries the call worked after `get_order` and `list_orders`.",
         ),
+        (
+            structs.replace(changed("limit", value=ValueKind.NUMBER), is_added=True),
+            "In 47 of 57 earlier tries `sql` worked with `limit` added: a number.",
+        ),
+        (
+            changed("ids", value=ValueKind.REFORMATTED, form=("a list",)),
+            "In 47 of 57 earlier tries `sql` worked with the same `ids` written as a list.",
+        ),
+        # Moved into an object.
+        (changed("id", "order.id", value=ValueKind.RENAMED), None),
         # A flag may be one that confirms.
         (changed("owner_id", value=ValueKind.REFORMATTED, form=("a boolean",)), None),
         (Move(MoveKind.OTHER), None),
@@ -238,7 +248,8 @@ KIND = "(?:a number|a date|an email address|an id|a word|a text)"
 SOURCE = "(?: that (?:the error names|an earlier result had|the user had given|the user gave when asked))?"
 PART = (
     "(?:(?:capital |small )?letters|(?:1?[0-9]|20) digits with zeros in front|digits|null|"
-    "an? (?:hyphen|underscore|slash|dot|colon|comma|number sign|at sign|plus sign|blank|string|number|boolean))"
+    "an? (?:hyphen|underscore|slash|dot|colon|comma|number sign|at sign|plus sign|blank|"
+    "string|number|boolean|list|single value))"
 )
 FORM = f"(?:{PART}(?:, {PART})* and )?{PART}"
 CALL = f"(?:the call|{TOOL})"
@@ -252,7 +263,7 @@ FORMS = re.compile(
             rf"{WORKED} without {ARGUMENT}\.",
             rf"{WORKED} with the same {ARGUMENT} (?:in another form|written as {FORM})\.",
             rf"{WORKED} with {ARGUMENT} set to (?:true|false|null)\.",
-            rf"{WORKED} with another {ARGUMENT}: {KIND}{SOURCE}\.",
+            rf"{WORKED} with (?:another {ARGUMENT}|{ARGUMENT} added): {KIND}{SOURCE}\.",
             rf"In {NUMBER} runs {CALL} did not work again; {NUMBER} went on with {TOOL}\.",
         )
     )

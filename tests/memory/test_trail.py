@@ -281,6 +281,7 @@ def book(arguments: str, result: str = "booked", failed: bool = False) -> Call:
         ('{"n": -100}', '{"n": 100}', ("n",), ValueKind.NUMBER, CameFrom.NOWHERE),
         ('{"n": "12.50"}', '{"n": 1250}', ("n",), ValueKind.NUMBER, CameFrom.NOWHERE),
         ('{"id": 1}', '{"id": 1, "all": true}', ("all",), ValueKind.TRUE, CameFrom.NOWHERE),
+        ('{"in": "be"}', '{"in": "nl"}', ("in",), ValueKind.WORD, CameFrom.NOWHERE),
         ('{"kind": "gold"}', '{"kind": "economy"}', ("kind",), ValueKind.WORD, CameFrom.ERROR),
         ('{"kind": "gold"}', '{"kind": "W4711"}', ("kind",), ValueKind.ID, CameFrom.RESULT),
         ('{"on": "x"}', '{"on": "2026-11-22"}', ("on",), ValueKind.DATE, CameFrom.NOWHERE),
@@ -303,11 +304,21 @@ def test_what_changed(
         ('{"id": "W77"}', '{"id": "#W77"}', ("id",), ("number sign", "capitals", "digits")),
         ('{"n": "100"}', '{"n": 100}', ("n",), ("a number",)),
         ('{"n": "7"}', '{"n": 7.0}', ("n",), ("a number",)),
+        ('{"in": "be"}', '{"in": "BE"}', ("in",), ("capitals",)),
+        ('{"on": "2026-11-16"}', '{"on": "2026-11-16T00:00:00Z"}', ("on",), ()),
+        ('{"no": "0055482"}', '{"no": "55482"}', ("no",), ()),
+        ('{"ids": "13027"}', '{"ids": ["13027"]}', ("ids",), ("a list",)),
+        ('{"ids": ["13027"]}', '{"ids": "13027"}', ("ids[]",), ("a single value",)),
     ],
 )
 def test_a_value_in_another_form(before: str, now: str, steps: tuple[str, ...], form: tuple[str, ...]) -> None:
     found = only(book(before, "Error: kind must be economy", failed=True), book(now))
     assert found.move == Move(MoveKind.CHANGED, steps, True, ValueKind.REFORMATTED, form=form)
+
+
+def test_an_argument_that_was_not_there_is_added() -> None:
+    found = only(book('{"id": 1}', "Error: too many", failed=True), book('{"id": 1, "limit": 10}'))
+    assert found.move == Move(MoveKind.CHANGED, ("limit",), True, ValueKind.NUMBER, CameFrom.NOWHERE, is_added=True)
 
 
 @pytest.mark.parametrize(

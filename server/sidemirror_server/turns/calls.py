@@ -78,7 +78,8 @@ class TurnCalls:
             what = asked(call.tool, call.arguments)
             signature = failure_signature(what, text)
             dialect = dialect_of(call.tool, text)
-            return Failure(call.event_id, signature, what.is_json, what.label, dialect) if signature else None
+            failure = Failure(call.event_id, signature, what.is_json, what.label, dialect, what.values)
+            return failure if signature else None
         self._unread.append(call)
         if len(self._unread) >= _MOST_UNREAD or len(call.arguments) > _UNREAD_CHARS:
             self._read()

@@ -124,6 +124,7 @@ class RecoveryAdvice:
             label=failed.label,
             dialect=failed.dialect,
             has_shell=state.config.has_shell,
+            values=failed.values,
         )
         receipt_id = receipt_id_of(turn.scope, state.turn_id, failed.signature)
         try:

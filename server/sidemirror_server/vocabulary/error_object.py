@@ -25,8 +25,12 @@ def message_in(error_text: str) -> str:
     for every other text."""
     said = error_text.strip()[:_READ_CHARS]
     begins = min((at for at in (said.find("{"), said.find("[")) if at >= 0), default=-1)
-    if begins >= 0 and said[-1] in "}]" and (found := message_of(parsed(said[begins:]))):
-        return found
+    if begins >= 0 and said[-1] in "}]":
+        value = parsed(said[begins:])
+        # Behind words a list of texts is what they are about.
+        is_data = begins > 0 and isinstance(value, list) and all(isinstance(one, str) for one in value)
+        if not is_data and (found := message_of(value)):
+            return found
     quoted = _QUOTED.match(said)
     return quoted[2] if quoted and " " in quoted[2].strip() else ""
 

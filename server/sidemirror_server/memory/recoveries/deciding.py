@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from sidemirror_server.memory.kin.signature import tool_of
+from sidemirror_server.memory.recoveries.changed import can_be_made
 from sidemirror_server.memory.recoveries.moves import (
     Closest,
     Recovery,
@@ -39,9 +40,9 @@ OF_JSON = frozenset((MoveKind.CHANGED, MoveKind.WENT_ON))
 
 class FailedAttempt(msgspec.Struct, frozen=True):
     """A call that failed. `is_json`: its arguments are JSON. `looked_up`: the labels of the look-ups that the turn has
-    done (`trail.py`). `turn_id`, `session_id`: empty outside a turn. `label`: of the failed call (`asked.py`).
-    `dialect`: whose SQL it was (`starter.py:dialect_of`). `has_shell`: the agent's host can run commands, and is not
-    told names that spans sent."""
+    done (`trail.py`). `turn_id`, `session_id`: empty outside a turn. `label`, `values`: of the failed call
+    (`asked.py`); `values` is None where any call that fails so is meant. `dialect`: whose SQL it was
+    (`starter.py:dialect_of`). `has_shell`: the agent's host can run commands, and is not told names that spans sent."""
 
     signature: str
     is_json: bool
@@ -51,6 +52,7 @@ class FailedAttempt(msgspec.Struct, frozen=True):
     label: str = ""
     dialect: str = ""
     has_shell: bool = False
+    values: tuple[tuple[str, str], ...] | None = None
 
 
 class Counted(msgspec.Struct, frozen=True):
@@ -140,9 +142,11 @@ def _silenced(recovery: Recovery, failed: FailedAttempt, advice: Advice) -> Sile
 
 
 def is_for(move: Move, failed: FailedAttempt) -> bool:
-    """Whether a move is for a call of this kind. Of a statement those arguments have names that stand beside it."""
+    """Whether a move is for a call of this kind, and can be made. Of a statement those arguments have names that stand
+    beside it."""
     is_beside = move.kind is MoveKind.CHANGED and is_statement(failed.label)
-    return failed.is_json or move.kind not in OF_JSON or is_beside
+    is_of_kind = failed.is_json or move.kind not in OF_JSON or is_beside
+    return is_of_kind and (failed.values is None or can_be_made(move, failed.values))
 
 
 def _learned(recoveries: Sequence[Recovery], failed: FailedAttempt) -> AdviceDecision:

@@ -28,12 +28,16 @@ _SIGNS = {
 # JSON without quotation marks; else it is a number.
 _BARE = {"true": "a boolean", "false": "a boolean", "null": "null"}
 # The forms of what is no text and no number: such an argument is a flag.
-OF_FLAGS = frozenset((kind,) for kind in _BARE.values())
+FORMS_OF_FLAGS: tuple[Form, ...] = (("a boolean",), ("null",))
+_OF_TYPES: tuple[Form, ...] = (("a string",), ("a number",), *FORMS_OF_FLAGS)
+A_LIST: Form = ("a list",)
+A_SINGLE_VALUE: Form = ("a single value",)
+_OF_PATHS = (A_LIST, A_SINGLE_VALUE)
 _LETTERS = {"capitals": "capital letters", "small": "small letters", "letters": "letters"}
 _PHRASES = {
     **_LETTERS,
     "digits": "digits",
-    **{kind: kind for kind in ("a string", "a number", *_BARE.values())},
+    **{kind: kind for (kind,) in (*_OF_TYPES, *_OF_PATHS)},
     **{name: f"an {name}" if name[0] in "aeiou" else f"a {name}" for name in _SIGNS.values()},
 }
 _FILLED = re.compile(r"([1-9]|1[0-9]|20) digits\Z")
@@ -50,6 +54,20 @@ def form_of(old: str, new: str) -> Form:
     numbers = re.findall("[0-9]+", before)
     form = _form(now, numbers)
     return form if form != _form(before, numbers) else ()
+
+
+def can_be_written(value: str, form: Form) -> bool:
+    """Whether a value, as JSON, is not in this form yet, and has the digits that it asks for. That a value stands in a
+    list or not its path says."""
+    if form in _OF_PATHS:
+        return True
+    if form in _OF_TYPES:
+        return value.startswith('"') != (form == ("a string",))
+    text = value.strip('"')
+    asks_for_digits = any(part.endswith("digits") for part in form)
+    parts = _PART.findall(text)
+    is_so = "".join(parts) == text and len(parts) == len(form) and all(map(_is_part, parts, form))
+    return not is_so and (not asks_for_digits or any(map(str.isdigit, text)))
 
 
 def written(form: Form) -> str:
@@ -75,6 +93,11 @@ def _part(part: str, numbers: list[str]) -> str:
         is_filled = part not in numbers and part.lstrip("0") in numbers and len(part) <= _MOST_DIGITS
         return f"{len(part)} digits" if is_filled else "digits"
     return "capitals" if part.isupper() else "small" if part.islower() else "letters"
+
+
+def _is_part(part: str, of: str) -> bool:
+    filled = _FILLED.match(of)
+    return part.isdigit() and len(part) == int(filled[1]) if filled else _part(part, []) == of
 
 
 def _phrase(part: str) -> str:

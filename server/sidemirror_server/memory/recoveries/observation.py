@@ -72,7 +72,7 @@ class Move(msgspec.Struct, frozen=True, omit_defaults=True):
     `steps`: LOOKED_UP: the labels of the look-ups in the order of their first use. CHANGED with JSON: the argument's
     path; of RENAMED ones the old path and the new one; several paths if more than one argument changed. WENT_ON: the
     other tool. `are_tools`: the steps are names of tools with JSON arguments, and not commands. `form`: of REFORMATTED;
-    empty in older rows.
+    empty in older rows. `is_added`: the argument was not there before; not of TRUE, FALSE and NULL, nor in older rows.
     """
 
     kind: MoveKind
@@ -81,6 +81,7 @@ class Move(msgspec.Struct, frozen=True, omit_defaults=True):
     value: ValueKind | None = None
     came_from: CameFrom | None = None
     form: Form = ()
+    is_added: bool = False
 
 
 class Where(msgspec.Struct, frozen=True):
@@ -160,4 +161,5 @@ def observation_id(where: Where, failure_id: str) -> str:
 def recovery_id(signature: str, move: Move) -> str:
     """The id of a move as advice for a signature: equal in every scope and process."""
     parts = (signature, move.kind, *move.steps, move.value or "", move.came_from or "", *move.form)
+    parts = (*parts, "added") if move.is_added else parts
     return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16, person=b"recovery").hexdigest()

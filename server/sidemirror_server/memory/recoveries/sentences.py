@@ -12,7 +12,8 @@ from collections.abc import Collection
 import msgspec
 
 from sidemirror_server.memory.kin.signature import tool_of
-from sidemirror_server.memory.recoveries.forms import OF_FLAGS, written
+from sidemirror_server.memory.recoveries.changed import OF_FLAGS
+from sidemirror_server.memory.recoveries.forms import FORMS_OF_FLAGS, written
 from sidemirror_server.memory.recoveries.moves import Recovery, Tally
 from sidemirror_server.memory.recoveries.observation import CameFrom, Move, MoveKind, ValueKind
 from sidemirror_server.memory.recoveries.reviewed_lookups import LOOKUPS
@@ -33,9 +34,8 @@ _SOURCES = {
     CameFrom.USER_ASKED: " that the user gave when asked",
     CameFrom.NOWHERE: "",
 }
-_LITERALS = (ValueKind.TRUE, ValueKind.FALSE, ValueKind.NULL)
 # An argument that is a flag may confirm something, or turn it off.
-_OF_FLAGS = frozenset((*_LITERALS, ValueKind.REMOVED))
+_MAY_CONFIRM = OF_FLAGS | {ValueKind.REMOVED}
 
 
 class Sentence(msgspec.Struct, frozen=True):
@@ -61,9 +61,11 @@ def unsaid(move: Move) -> str:
         return "a changed text is not said"
     if move.kind is MoveKind.CHANGED and move.value is ValueKind.TEXT and _is_from_nowhere(move):
         return "another text, which came from nowhere on record, is not said"
+    if move.value is ValueKind.RENAMED and len(set(_names(move))) == 1:
+        return "an argument that was moved to another place is not said"
     for name in _names(move):
         if move.kind is MoveKind.CHANGED:
-            why = why_no_argument_name(name, is_flag=move.value in _OF_FLAGS or move.form in OF_FLAGS)
+            why = why_no_argument_name(name, is_flag=move.value in _MAY_CONFIRM or move.form in FORMS_OF_FLAGS)
         elif move.kind is MoveKind.LOOKED_UP and not move.are_tools:
             why = "" if name in LOOKUPS else "it is no look-up of the reviewed list"
         else:
@@ -120,9 +122,10 @@ def _change(move: Move, slots: tuple[str, ...]) -> str:
     if move.value is ValueKind.REFORMATTED:
         form = written(move.form)
         return f"with the same {slots[0]} " + (f"written as {form}" if form else "in another form")
-    if move.value in _LITERALS:
+    if move.value in OF_FLAGS:
         return f"with {slots[0]} set to {move.value.value}"
-    return f"with another {slots[0]}: {_KINDS[move.value]}{_SOURCES[move.came_from or CameFrom.NOWHERE]}"
+    value = f"{_KINDS[move.value]}{_SOURCES[move.came_from or CameFrom.NOWHERE]}"
+    return f"with {slots[0]} added: {value}" if move.is_added else f"with another {slots[0]}: {value}"
 
 
 def _is_from_nowhere(move: Move) -> bool:

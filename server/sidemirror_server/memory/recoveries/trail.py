@@ -104,13 +104,14 @@ class _Text(msgspec.Struct, frozen=True):
 
 class Failure(msgspec.Struct, frozen=True):
     """A failing call, by the event id of the call, with its signature. `is_json`: its arguments are JSON. `label`: of
-    the call (`asked.py`). `dialect`: whose SQL it was (`starter.py:dialect_of`)."""
+    `values`: of the call (`asked.py`). `dialect`: whose SQL it was (`starter.py:dialect_of`)."""
 
     failure_id: EventId
     signature: str
     is_json: bool = True
     label: str = ""
     dialect: str = ""
+    values: tuple[tuple[str, str], ...] = ()
 
 
 class Trail(msgspec.Struct):
@@ -263,7 +264,7 @@ def _ended(trail: Trail, event: Event, call_id: str, text: str, *, failed: bool)
     earlier = (*served.earlier, served.failure.asked)[-MOST_CALLS_BETWEEN:] if served is not None and is_next else ()
     dialect = dialect_of(call.asked.tool, text)
     trail.waiting.append(_Waiting(done, signature, trail.where, [], earlier, dialect=dialect))
-    return Failure(done.event_id, signature, call.asked.is_json, label, dialect)
+    return Failure(done.event_id, signature, call.asked.is_json, label, dialect, call.asked.values)
 
 
 def _remember(trail: Trail, text: str, *, is_users: bool) -> None:

@@ -25,6 +25,7 @@ async def find_recoveries(
         session_id=request.session_id,
         label=what.label,
         dialect=dialect_of(tool, error_text),
+        values=what.values,
         has_shell=request.has_shell or await turns.has_shell(call.scope, request.turn_id),
     )
     of_turn = receipt_id_of(call.scope, request.turn_id, failed.signature)

@@ -1,0 +1,50 @@
+"""Whether a call that fails can be changed as a recovery has it: else its sentence would be false of this call."""
+
+import pytest
+
+from sidemirror_server.memory.recoveries.asked import asked
+from sidemirror_server.memory.recoveries.changed import can_be_made
+from sidemirror_server.memory.recoveries.observation import CameFrom, Form, Move, MoveKind, ValueKind
+
+ORDER: Form = ("capitals", "hyphen", "7 digits")
+
+
+def changed(*steps: str, value: ValueKind, form: Form = (), is_added: bool = False) -> Move:
+    return Move(MoveKind.CHANGED, steps, True, value, CameFrom.NOWHERE, form, is_added)
+
+
+@pytest.mark.parametrize(
+    ("move", "arguments", "can_be"),
+    [
+        (changed("id", value=ValueKind.REFORMATTED, form=ORDER), '{"id": "12345"}', True),
+        (changed("id", value=ValueKind.REFORMATTED, form=ORDER), '{"id": 12345}', True),
+        (changed("id", value=ValueKind.REFORMATTED, form=ORDER), '{"id": "ORD-12345"}', True),
+        (changed("id", value=ValueKind.REFORMATTED, form=ORDER), '{"id": "ORD-0099999"}', False),
+        (changed("id", value=ValueKind.REFORMATTED, form=ORDER), '{"id": ""}', False),
+        (changed("id", value=ValueKind.REFORMATTED, form=ORDER), '{"id": "latest"}', False),
+        (changed("id", value=ValueKind.REFORMATTED, form=ORDER), '{"q": "12345"}', False),
+        (changed("in", value=ValueKind.REFORMATTED, form=("capitals",)), '{"in": "be"}', True),
+        (changed("in", value=ValueKind.REFORMATTED, form=("capitals",)), '{"in": "BE"}', False),
+        (changed("n", value=ValueKind.REFORMATTED, form=("a number",)), '{"n": "7"}', True),
+        (changed("n", value=ValueKind.REFORMATTED, form=("a number",)), '{"n": 7}', False),
+        (changed("n", value=ValueKind.REFORMATTED, form=("a string",)), '{"n": 7}', True),
+        (changed("n", value=ValueKind.REFORMATTED, form=("a string",)), '{"n": "7"}', False),
+        (changed("ids", value=ValueKind.REFORMATTED, form=("a list",)), '{"ids": "7"}', True),
+        (changed("ids", value=ValueKind.REFORMATTED, form=("a list",)), '{"ids": ["7"]}', False),
+        (changed("old", "new", value=ValueKind.RENAMED), '{"old": 1}', True),
+        (changed("old", "new", value=ValueKind.RENAMED), '{"new": 1}', False),
+        (changed("old", "new", value=ValueKind.RENAMED), '{"old": 1, "new": 2}', False),
+        (changed("limit", value=ValueKind.REMOVED), '{"limit": 1}', True),
+        (changed("limit", value=ValueKind.REMOVED), '{"id": 1}', False),
+        (changed("paged", value=ValueKind.TRUE), '{"id": 1}', True),
+        (changed("paged", value=ValueKind.TRUE), '{"paged": false}', True),
+        (changed("paged", value=ValueKind.TRUE), '{"paged": true}', False),
+        (changed("limit", value=ValueKind.NUMBER, is_added=True), '{"id": 1}', True),
+        (changed("limit", value=ValueKind.NUMBER, is_added=True), '{"limit": 1}', False),
+        (changed("limit", value=ValueKind.NUMBER), '{"limit": 1}', True),
+        (changed("limit", value=ValueKind.NUMBER), '{"id": 1}', False),
+        (Move(MoveKind.LOOKED_UP, ("list_orders",), True), "{}", True),
+    ],
+)
+def test_what_can_be_made_of_a_call(move: Move, arguments: str, can_be: bool) -> None:
+    assert can_be_made(move, asked("get_order", arguments).values) is can_be
