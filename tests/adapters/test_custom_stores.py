@@ -16,8 +16,9 @@ from sidemirror_server.assembly.stores import PORTS
 from sidemirror_server.settings import BadSettings
 from tests.architecture.repository import ROOT
 from tests.wire.calls import TIMEOUT_S
+from tests.wire.goals import failed_goal, goals, reflections, report, reports
 from tests.wire.sidecar import sidecar
-from tests.wire.test_goals import failed_goal, goals, reflections, report, reports, until
+from tests.wire.waiting import until_found
 
 EXAMPLE = ROOT / "examples" / "custom-store"
 
@@ -57,7 +58,7 @@ def test_a_sidecar_serves_with_it(installed: Path, tmp_path: Path, monkeypatch: 
     ):
         report(stub, failed_goal("acme"))
         # Until then its job could be done again, by the second sidecar.
-        assert until(lambda: reports(stub, "acme", report_state=goal_pb.GOAL_REPORT_STATE_DONE))
+        assert until_found(lambda: reports(stub, "acme", report_state=goal_pb.GOAL_REPORT_STATE_DONE))
         assert reflections(stub, "acme")
         info = SidecarServiceStub(channel).GetServerInfo(sidecar_pb2.GetServerInfoRequest(), timeout=TIMEOUT_S)
         told = [(store.kind, store.holds) for store in info.stores]

@@ -72,6 +72,21 @@ def listed(stub: ReflectiveMemoryServiceStub, **fields: Any) -> list[pb.Memory]:
             return found
 
 
+def store(stub: ReflectiveMemoryServiceStub, text: str, **more: Any) -> pb.StoreReflectionResponse:
+    scope = {name: more.pop(name) for name in ("tenant_id", "project_id", "request_id", "session_id") if name in more}
+    result = pb.ReflectionResult(reflection_text=text, **more)
+    return stub.StoreReflection(pb.StoreReflectionRequest(result=result, **scope), timeout=TIMEOUT_S)
+
+
+def get(stub: ReflectiveMemoryServiceStub, memory_id: str, **scope: str) -> pb.Memory:
+    return stub.GetReflection(pb.GetReflectionRequest(reflection_id=memory_id, **scope), timeout=TIMEOUT_S).memory
+
+
+def versions(stub: ReflectiveMemoryServiceStub, memory_id: str, **more: Any) -> pb.ListReflectionVersionsResponse:
+    request = pb.ListReflectionVersionsRequest(reflection_id=memory_id, **more)
+    return stub.ListReflectionVersions(request, timeout=TIMEOUT_S)
+
+
 def event(event_type: Any, content: str = "", event_id: str = "", **more: Any) -> pb.ReflectionEvent:
     """An event; `metadata` and `error` as mappings."""
     return pb.ReflectionEvent(event_id=event_id, event_type=event_type, content=content, **more)

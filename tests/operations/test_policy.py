@@ -19,7 +19,8 @@ from sidemirror_server.operations import policies as changing
 from tests.faults.sidecars import running
 from tests.memory.recovering import UNTOLD, live_through, until_observed
 from tests.wire.access import ACME, INTRUDER, entry, write_access
-from tests.wire.test_goals import failed_goal, until
+from tests.wire.goals import failed_goal
+from tests.wire.waiting import until_found
 
 
 async def run(address: str, *arguments: str, code: int = 0) -> None:
@@ -127,7 +128,7 @@ def teach_at(address: str) -> list[str]:
         goals = GoalReflectionServiceStub(channel)
         goals.ReportGoal(failed_goal("default"), timeout=60)
         asked = goal_pb.GetGoalReflectionsRequest(goal_id="g")
-        (made,) = until(lambda: goals.GetGoalReflections(asked, timeout=60).reflections)
+        (made,) = until_found(lambda: goals.GetGoalReflections(asked, timeout=60).reflections)
     return [stored.reflection_id, made.id]
 
 

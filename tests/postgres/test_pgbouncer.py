@@ -198,7 +198,7 @@ LEFT_OUT = (
 )
 # What looks most at the store; the rest takes most of the time.
 SOME = tuple(f"tests/wire/test_{name}.py" for name in ("turns", "turn_pages", "sessions", "request_ids"))
-MEMORY = ("tests/wire/test_memory.py", "tests/wire/test_memory_search.py", "tests/wire/test_memory_trust.py")
+MEMORY = tuple(f"tests/wire/test_memory{name}.py" for name in ("", "_export", "_generated", "_search", "_trust"))
 
 
 @pytest.mark.timeout(300)

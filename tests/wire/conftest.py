@@ -1,14 +1,31 @@
-"""pytest-grpc's fixtures on our server: its channel and stub fixtures as they are, its server replaced by ours.
+"""A server of ours for a module, and pytest-grpc's fixtures on one: its channel and stub fixtures as they are, its
+server replaced.
 
 The plugin would start a synchronous `grpc.server`, on which none of our methods can run.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
-from tests.wire.sidecar import SidecarThread
+from tests.memory.talk import memories
+from tests.wire.sidecar import SidecarThread, sidecar
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarThread]:
+    """One with the built-in rules. Tests keep apart by tenant."""
+    with sidecar(tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def memory(server: SidecarThread) -> Iterator[ReflectiveMemoryServiceStub]:
+    """The memory of `server`."""
+    with memories(server) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """Advice that a policy turns off is not given: in plans, in mid-turn reflections, in blocks of memory and of goals."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,11 +13,12 @@ from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import thinking_pb2
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror_server.turns.lessons import FailureLessons, Lessons
-from tests.memory.talk import memories
+from tests.memory.talk import memories, store
 from tests.wire.calls import MEDIUM, TIMEOUT_S
+from tests.wire.goals import failed_goal, goals
 from tests.wire.sidecar import SidecarThread, sidecar, thinking
-from tests.wire.test_failure_lessons import learn, reflections_of, shown, store
-from tests.wire.test_goals import failed_goal, goals, until
+from tests.wire.test_failure_lessons import learn, reflections_of, shown
+from tests.wire.waiting import until_found
 
 TASK = "Copy the report of the month"
 LESSONS, RECOVERIES, ALL = pb.ADVICE_KIND_LESSONS, pb.ADVICE_KIND_RECOVERIES, pb.ADVICE_KIND_ALL
@@ -33,20 +33,14 @@ class Taught(NamedTuple):
     goal: str
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarThread]:
-    with sidecar(tmp_path_factory.mktemp("advice")) as running:
-        yield running
-
-
 def teach(server: SidecarThread, project: str) -> Taught:
     with memories(server) as memory, goals(server) as stub:
         about_failure = learn(memory, project)
-        monthly = store(memory, project, "Copy the report of each month with its date.").reflection_id
+        monthly = store(memory, "Copy the report of each month with its date.", project_id=project).reflection_id
         report = failed_goal("default", project_id=project)
         stub.ReportGoal(report, timeout=TIMEOUT_S)
         asked = goal_pb.GetGoalReflectionsRequest(project_id=project, goal_id="g")
-        (made,) = until(lambda: stub.GetGoalReflections(asked, timeout=TIMEOUT_S).reflections)
+        (made,) = until_found(lambda: stub.GetGoalReflections(asked, timeout=TIMEOUT_S).reflections)
     return Taught(about_failure.reflection_id, about_failure.strategy_id, monthly, made.id)
 
 

@@ -31,14 +31,7 @@ from tests.critique.cast import (
 )
 from tests.wire.calls import NOT_FOUND, REUSED, TIMEOUT_S, bad_field, called, failed, refused, returned, said
 from tests.wire.critics import GIVEN, OK, critiques, figures, listed, played
-from tests.wire.sidecar import SidecarThread, sidecar
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarThread]:
-    """One with the built-in rules. Tests keep apart by tenant."""
-    with sidecar(tmp_path_factory.mktemp("critique")) as running:
-        yield running
+from tests.wire.sidecar import SidecarThread
 
 
 @pytest.fixture(scope="module")

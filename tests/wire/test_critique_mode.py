@@ -19,14 +19,6 @@ from tests.wire.calls import TIMEOUT_S, called, failed, finished, returned
 from tests.wire.critics import critiques, listed
 from tests.wire.sidecar import SidecarThread, sidecar
 
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarThread]:
-    """One with the built-in rules. Tests keep apart by tenant."""
-    with sidecar(tmp_path_factory.mktemp("critique")) as running:
-        yield running
-
-
 OFF, GATED, ALWAYS = (
     common_pb2.CRITIQUE_MODE_OFF,
     common_pb2.CRITIQUE_MODE_GATED,

@@ -21,7 +21,7 @@ from sidemirror_server.vocabulary.status import ResultStatus
 from tests.critique.cast import USAGE, Cast
 from tests.faults.sidecars import channel, running
 from tests.memory.dreamers import dream_of, log_of, store, understands
-from tests.memory.talk import listed, memories, played
+from tests.memory.talk import get, listed, memories, played
 from tests.wire.calls import TIMEOUT_S, Refusal, bad_field, refused
 from tests.wire.sidecar import SidecarThread, sidecar
 
@@ -48,11 +48,6 @@ def seeded(stub: Stub, tenant: str, count: int = 3, tool: str = "find_order", fi
         store(stub, number, tool, scope, applies_when=pb.AppliesWhen(tools=[tool], not_when=f"Never for {tenant}."))
         for number in range(first, first + count)
     ]
-
-
-def get(stub: Stub, memory_id: str, **scope: str) -> pb.Memory:
-    request = pb.GetReflectionRequest(reflection_id=memory_id, **scope)
-    return stub.GetReflection(request, timeout=TIMEOUT_S).memory
 
 
 def test_a_pass_makes_a_lesson_that_cites_its_episodes(memory: Stub) -> None:

@@ -3,7 +3,6 @@
 import logging
 import sqlite3
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +20,10 @@ from tests.faults.sidecars import Stub, channel, running
 from tests.faults.waiting import until_found
 from tests.memory.talk import event, listed, memories
 from tests.wire.calls import TIMEOUT_S, called, failed, finished, returned, said, started
+from tests.wire.goals import failed_goal, goals, report
 from tests.wire.sidecar import PATIENCE_S, SidecarThread, sidecar, thinking
-from tests.wire.test_goals import failed_goal, goals, report
 
 WRONG_TABLE = "no such table: users"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarThread]:
-    with sidecar(tmp_path_factory.mktemp("learning")) as made:
-        yield made
 
 
 def run_turn(

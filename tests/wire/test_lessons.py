@@ -14,8 +14,9 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.vocabulary.block import WHOSE
 from tests.memory.talk import memories
 from tests.wire.calls import TIMEOUT_S
+from tests.wire.goals import goals, reflections
 from tests.wire.sidecar import SidecarThread, sidecar, thinking
-from tests.wire.test_goals import goals, reflections, until
+from tests.wire.waiting import until_found
 
 TASK = "Research the prices of competitors"
 STRATEGY = "Check the date of every price that a competitor lists."
@@ -43,7 +44,7 @@ def learn(server: SidecarThread) -> str:
                 error=f"no answer of {goal_id}",
             )
             stub.ReportGoal(report, timeout=TIMEOUT_S)
-            until(lambda goal_id=goal_id: reflections(stub, "", goal_id))  # type: ignore[misc]
+            until_found(lambda goal_id=goal_id: reflections(stub, "", goal_id))  # type: ignore[misc]
         (own,) = reflections(stub, "", "g")
     with memories(server) as memory:
         result = pb.ReflectionResult(reflection_text=REFLECTION, strategy_text=STRATEGY, importance=0.8)
@@ -83,7 +84,7 @@ def test_two_at_most_are_of_goals_unless_more_are_asked_for(server: SidecarThrea
             )
             report.tenant_id = "many"
             stub.ReportGoal(report, timeout=TIMEOUT_S)
-            until(lambda number=number: reflections(stub, "many", f"many-{number}"))  # type: ignore[misc]
+            until_found(lambda number=number: reflections(stub, "many", f"many-{number}"))  # type: ignore[misc]
     with thinking(server) as turns:
         start = thinking_pb2.StartTurnRequest(tenant_id="many", task=TASK, context=thinking_pb2.ContextWish())
         usual = turns.StartTurn(start, timeout=TIMEOUT_S).plan.context
@@ -155,7 +156,7 @@ def test_a_search_that_does_not_answer_holds_nothing_up(tmp_path: Path) -> None:
         assert lines(plan.context)[1] == own
         assert "reflective memory did not answer in time: none of its lessons" in plan.warnings
         assert took_s < TIMEOUT_S / 2, "the limit, and what the machine takes"
-        assert until(lambda: set(SHOWN) <= set(lines(plan_of(server, goal_id="g").context)))
+        assert until_found(lambda: set(SHOWN) <= set(lines(plan_of(server, goal_id="g").context)))
 
 
 def searcher_of(folder: Path) -> int:

@@ -10,7 +10,7 @@ import pytest
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
-from tests.memory.talk import event, memories
+from tests.memory.talk import event, memories, store
 from tests.wire.calls import TIMEOUT_S, refusal_of
 from tests.wire.sidecar import sidecar
 from tests.wire.waiting import until
@@ -24,11 +24,6 @@ MENTIONS, STRATEGY_OF = pb.LINK_KIND_MENTIONS, pb.LINK_KIND_STRATEGY_OF
 def stub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReflectiveMemoryServiceStub]:
     with sidecar(tmp_path_factory.mktemp("graph")) as server, memories(server) as found:
         yield found
-
-
-def store(stub: ReflectiveMemoryServiceStub, text: str, project: str, **result: Any) -> pb.StoreReflectionResponse:
-    told = pb.ReflectionResult(reflection_text=text, **result)
-    return stub.StoreReflection(pb.StoreReflectionRequest(project_id=project, result=told), timeout=TIMEOUT_S)
 
 
 def point(name: str, kind: int = MEMORY) -> Any:
@@ -111,8 +106,8 @@ def test_lessons_of_one_failure_belong_together_in_whatever_words(stub: Reflecti
 def test_clusters_in_pages(stub: ReflectiveMemoryServiceStub) -> None:
     for number, words in enumerate(("alpha bravo charlie delta", "echo foxtrot golf hotel", "india juliet kilo lima")):
         for more in ("", " again", " once more"):
-            store(stub, f"{words}{more}", "pages", importance=0.3 + number / 10)
-    store(stub, "quebec romeo sierra tango", "pages")
+            store(stub, f"{words}{more}", project_id="pages", importance=0.3 + number / 10)
+    store(stub, "quebec romeo sierra tango", project_id="pages")
     every = clusters(stub, "pages")
     assert [round(one.importance, 1) for one in every] == [0.5, 0.4, 0.3]
     assert {one.kind for one in every} == {pb.CLUSTER_KIND_SIMILARITY}
@@ -131,8 +126,10 @@ def test_clusters_in_pages(stub: ReflectiveMemoryServiceStub) -> None:
 def test_what_is_learned_is_linked(stub: ReflectiveMemoryServiceStub) -> None:
     applies = pb.AppliesWhen(tools=["sql"])
     text = "The call of find_user was slow because Postgres had no index on the email column."
-    one = store(stub, text, "learned", strategy_text="Add it.", applies_when=applies)
-    other = store(stub, text.replace("was slow", "timed out"), "learned", related_memory_ids=[one.reflection_id])
+    one = store(stub, text, project_id="learned", strategy_text="Add it.", applies_when=applies)
+    other = store(
+        stub, text.replace("was slow", "timed out"), project_id="learned", related_memory_ids=[one.reflection_id]
+    )
     # What is alike is linked beside the call.
     until(
         lambda: (
@@ -168,7 +165,7 @@ def test_what_is_learned_is_linked(stub: ReflectiveMemoryServiceStub) -> None:
 
 
 def test_links_are_made_and_removed(stub: ReflectiveMemoryServiceStub) -> None:
-    a, b, c = (store(stub, f"lesson {name}", "links").reflection_id for name in "abc")
+    a, b, c = (store(stub, f"lesson {name}", project_id="links").reflection_id for name in "abc")
     ring = [link(a, b), link(b, c), link(c, a), link(a, b, SUPERSEDES)]
     assert change(stub, "links", *ring, request_id="r1") == 4
     assert change(stub, "links", *ring, request_id="r1") == 4  # the same answer
@@ -189,7 +186,9 @@ def test_links_are_made_and_removed(stub: ReflectiveMemoryServiceStub) -> None:
 
 
 def test_what_is_not_there_and_another_tenants_is_left_out(stub: ReflectiveMemoryServiceStub) -> None:
-    mine = store(stub, "mine", "own", related_memory_ids=["never"], applies_when=pb.AppliesWhen(tools=["sql"]))
+    mine = store(
+        stub, "mine", project_id="own", related_memory_ids=["never"], applies_when=pb.AppliesWhen(tools=["sql"])
+    )
     theirs = stub.StoreReflection(
         pb.StoreReflectionRequest(
             tenant_id="acme",
@@ -210,7 +209,7 @@ def test_what_is_not_there_and_another_tenants_is_left_out(stub: ReflectiveMemor
 
 def test_a_hub_is_not_followed_to_all(stub: ReflectiveMemoryServiceStub) -> None:
     for number in range(40):
-        store(stub, f"lesson number {number}", "hub", applies_when=pb.AppliesWhen(tools=["sql"]))
+        store(stub, f"lesson number {number}", project_id="hub", applies_when=pb.AppliesWhen(tools=["sql"]))
     explored = explore(stub, "hub", point("sql", TOOL), depth=3, max_nodes=1_000)
     assert explored.truncated
     assert len(explored.nodes) == 1 + 25
@@ -244,7 +243,7 @@ def test_no_more_nodes_than_asked_for(stub: ReflectiveMemoryServiceStub) -> None
     """Those where it begins count too. Seen to fail when only what is reached from them was counted: with three to
     begin with and room for one, all three came, and all but the last two of their neighbours."""
     for number in range(6):
-        store(stub, f"lesson {number}", "most", applies_when=pb.AppliesWhen(tools=["sql"]))
+        store(stub, f"lesson {number}", project_id="most", applies_when=pb.AppliesWhen(tools=["sql"]))
     start = [point(name, TOOL) for name in ("sql", "mail", "disk")]
     for most in range(1, 9):
         explored = explore(stub, "most", *start, depth=2, max_nodes=most)
@@ -261,7 +260,7 @@ def test_bad_explorations(stub: ReflectiveMemoryServiceStub) -> None:
 
 
 def test_links_come_along_with_an_export(stub: ReflectiveMemoryServiceStub, tmp_path: Path) -> None:
-    a, b = (store(stub, f"lesson {name}", "export").reflection_id for name in "ab")
+    a, b = (store(stub, f"lesson {name}", project_id="export").reflection_id for name in "ab")
     change(
         stub,
         "export",
