@@ -4,8 +4,10 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import pytest
 
 from sidemirror_server.models.answers import MidTurnAnswer
 from sidemirror_server.models.caps import Caps
@@ -13,7 +15,7 @@ from sidemirror_server.models.gateway import Gateway, Provider, Route
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion, Purpose
 from sidemirror_server.models.ledger import Amount, Ledger, Level, day_of
 from sidemirror_server.models.prices import OwnPrice, Prices
-from sidemirror_server.models.profiles import Profile
+from sidemirror_server.models.profiles import Profile, most_input_tokens
 from sidemirror_server.models.spending import Spending
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import Cap
@@ -121,3 +123,16 @@ def usd(amount: float) -> Cap:
 def question(number: int = 0) -> Ask[MidTurnAnswer]:
     """A question; another number, another question."""
     return msgspec.structs.replace(ask(), prompt=f"How is it going? {number}")
+
+
+async def refused(made: Desk, asked: Ask[Any] | None = None, deadline_s: float = 10.0, **given: Any) -> ModelFailed:
+    """How the question fails; without `asked` the first one."""
+    with pytest.raises(ModelFailed) as caught:
+        await made.gateway.ask(SCOPE, asked or question(), deadline_s, **given)
+    return caught.value
+
+
+def most(asked: Ask[MidTurnAnswer]) -> tuple[int, int]:
+    """What is reserved for a call: tokens, and their price in nano USD."""
+    tokens = most_input_tokens(asked)
+    return tokens + asked.max_tokens, tokens * 1_000 + asked.max_tokens * 10_000
