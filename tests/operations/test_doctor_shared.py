@@ -23,8 +23,8 @@ from sidemirror_server.vocabulary.clock import SystemClock
 from tests.acceptance import product
 from tests.faults.clocks import SetClock
 from tests.postgres.databases import Databases
+from tests.postgres.opening import newer
 from tests.postgres.pooler import Pooler, found
-from tests.storage.test_postgres_opening import newer
 
 KNOWN = len(read_migrations())
 

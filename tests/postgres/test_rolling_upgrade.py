@@ -26,7 +26,7 @@ from tests.postgres.earlier_build import (
     Build,
     earlier_build,
 )
-from tests.storage.test_postgres_opening import newer
+from tests.postgres.opening import newer
 
 pytestmark = pytest.mark.slow("two builds run side by side")
 

@@ -23,12 +23,6 @@ ONE = Scope("acme", "shop")
 S1 = SessionId("s1")
 
 
-@pytest.fixture
-async def name(databases: Databases) -> AsyncIterator[str]:
-    async with databases.fresh() as fresh:
-        yield fresh
-
-
 @contextlib.asynccontextmanager
 async def opened(
     databases: Databases, name: str, connections: int = 4, idle_s: float = 30.0, last_idle_s: float = 300.0

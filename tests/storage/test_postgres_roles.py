@@ -21,7 +21,7 @@ from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from tests.faults.waiting import until
 from tests.operations.test_doctor_shared import examined
 from tests.postgres.databases import Databases
-from tests.storage.test_postgres_opening import refusal
+from tests.postgres.opening import refusal
 
 ACME, GLOBEX = Scope("acme", "shop"), Scope("globex", "shop")
 ONE = SessionId("s")
