@@ -15,7 +15,7 @@ from sidemirror_server.http.hooks.table import HOSTS
 from sidemirror_server.operations.attach.hosts import ATTACHED
 from tests.http.hooks.documented import DOCUMENTED, Documented, Json
 from tests.http.hooks.players import post
-from tests.http.hooks.test_hooks import SETTINGS, made, told, turns
+from tests.http.hooks.recorded_turns import SETTINGS, made, told, turns
 from tests.http.sidecars import door
 from tests.wire.sidecar import SidecarThread, thinking
 

@@ -10,7 +10,7 @@ import pytest
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.http.hooks.projects import project_of
 from tests.http.hooks.players import PLAYERS, Player
-from tests.http.hooks.test_hooks import SETTINGS, made, told, turns
+from tests.http.hooks.recorded_turns import SETTINGS, made, told, turns
 from tests.http.sidecars import door
 from tests.wire.sidecar import SidecarThread, thinking
 from tests.wire.test_text_entry import CANARY, SECRET

@@ -16,7 +16,7 @@ from sidemirror_server.http.hooks.sentences import CHECK, CHECKED, LATE, MARK
 from sidemirror_server.vocabulary.arbiter import OF_FAILURE
 from tests.http.hooks.learned import BAD, FAILURE, tell_at_once
 from tests.http.hooks.players import ClaudeCode, Codex, Player
-from tests.http.hooks.test_hooks import SETTINGS, WRONG, made, told, turns
+from tests.http.hooks.recorded_turns import SETTINGS, WRONG, told, turns
 from tests.http.sidecars import door
 from tests.wire.sidecar import SidecarThread
 from tests.wire.waiting import until
@@ -31,11 +31,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarThread]:
         tell_at_once(patched)
         with door(tmp_path_factory.mktemp("late"), {**SETTINGS, "advice__starter_pack": "true"}) as running:
             yield running
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    return made(tmp_path / "shop")
 
 
 def late(player: Player, patched: pytest.MonkeyPatch, module: Any, name: str, payload: dict[str, Any]) -> None:

@@ -27,7 +27,7 @@ from tests.http.hooks.endpoint import Call, Say, Step, endpoint
 from tests.http.hooks.hosts import HOSTS_FOLDER, Ran, RealCodex, RealGemini, RealHost, RealOpenHands
 from tests.http.hooks.learned import BAD, SENTENCE, learn, tell_at_once
 from tests.http.hooks.players import PLAYERS, Player
-from tests.http.hooks.test_hooks import WRONG, told, turns
+from tests.http.hooks.recorded_turns import WRONG, told, turns
 from tests.http.sidecars import door
 from tests.wire.test_limits import memories
 from tests.wire.test_shell import REVIEWED, review

@@ -14,7 +14,7 @@ from sidemirror_server.http.hooks.sentences import CHECK, CHECKED, SWITCHED_OFF
 from sidemirror_server.operations.attach import hosts as attached
 from tests.http.hooks.learned import BAD, FAILURE, tell_at_once
 from tests.http.hooks.players import PLAYERS, ClaudeCode, Player
-from tests.http.hooks.test_hooks import made
+from tests.http.hooks.recorded_turns import made
 from tests.http.sidecars import door
 from tests.wire.access import ACME, EVERYWHERE, INTRUDER, UNKNOWN, bearer, entry, write_access
 from tests.wire.sidecar import SidecarThread, thinking

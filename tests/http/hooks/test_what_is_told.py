@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.http.hooks.learned import tell_at_once
 from tests.http.hooks.players import PLAYERS, Player
-from tests.http.sidecars import door
 from tests.turns.test_shell import CANARY, HOSTILE
 from tests.wire.sidecar import SidecarThread
 
 pytestmark = pytest.mark.slow("hundreds of hooks")
 
-SETTINGS = {"hooks__revise": "true", "limits__http_requests_per_second": "10000"}
 # What a host would take for more than words.
 _FORBIDDEN = re.compile(r"permission|updatedInput|updatedMCPToolOutput|continue|stopReason|suppressOutput|tool_input")
 
@@ -31,14 +27,6 @@ steps = st.lists(
     ),
     max_size=8,
 )
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarThread]:
-    with pytest.MonkeyPatch.context() as patched:
-        tell_at_once(patched)
-        with door(tmp_path_factory.mktemp("told"), SETTINGS) as running:
-            yield running
 
 
 def check(player: Player, answer: dict[str, Any]) -> None:
