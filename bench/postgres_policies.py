@@ -23,7 +23,8 @@ from sidemirror_server.storage.postgres.admission import PostgresFacts
 from sidemirror_server.storage.postgres.migrate import migrate, read_migrations
 from sidemirror_server.storage.postgres.transactions import begin as begin_of
 from sidemirror_server.vocabulary.scope import Scope
-from tests.adapters.test_postgres_plans import _FILL, VALUES
+from tests.adapters.postgres_rows import FILL
+from tests.adapters.postgres_statements import VALUES
 from tests.postgres.cluster import Cluster
 from tests.postgres.databases import Databases
 
@@ -52,7 +53,7 @@ async def _database(databases: Databases, way: str) -> str:
     before = [migration for migration in known if migration.name != _BINDS]
     await migrate(owner, ["sidecar"], 0, before if way == "before" else known)
     connection = await asyncpg.connect(databases.cluster.url("superuser", name))
-    await connection.execute(_FILL)
+    await connection.execute(FILL)
     await connection.close()
     tenants = {f"team_{number}": f"t{number}" for number in range(1, _TENANTS + 1)}
     if way in ("operator", "bound"):
