@@ -1,21 +1,17 @@
 """SQLite and Postgres keep, change and find memories alike: the same operations, the same answers.
 
-As `test_same_answers.py`, whose odd names and texts it uses, in a machine of its own.
+In a machine of its own, beside that of `test_same_answers.py`.
 """
 
-import asyncio
-import tempfile
-from collections.abc import Awaitable, Callable
-from pathlib import Path
+from collections.abc import Awaitable
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from hypothesis.stateful import rule
 
-from sidemirror_server.memory.finding.search import Filter, MemorySearch, TextHits
+from sidemirror_server.memory.finding.search import Filter, TextHits
 from sidemirror_server.memory.record import (
     AppliesWhen,
     Change,
@@ -28,23 +24,14 @@ from sidemirror_server.memory.record import (
     Revision,
     TaskOutcome,
 )
-from sidemirror_server.memory.store import Memories, MemoryKey
+from sidemirror_server.memory.store import MemoryKey
 from sidemirror_server.memory.trials.evidence import Arm
-from sidemirror_server.memory.trials.trials import Settled, Trial, Trials
-from sidemirror_server.storage.postgres.database import PostgresDatabase
-from sidemirror_server.storage.postgres.memories import PostgresMemories
-from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
-from sidemirror_server.storage.postgres.trials import PostgresTrials
-from sidemirror_server.storage.sqlite.database import SqliteDatabase
-from sidemirror_server.storage.sqlite.memories import SqliteMemories
-from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
-from sidemirror_server.storage.sqlite.trials import SqliteTrials
+from sidemirror_server.memory.trials.trials import Settled, Trial
 from sidemirror_server.trace.receipts import Receipt, ReceiptKind
-from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from sidemirror_server.vocabulary.terms import terms_of
-from tests.adapters.test_same_answers import ALL, limits, names, scopes, texts, times
+from tests.adapters.same_stores import ALL, BothStores, limits, names, run, scopes, texts, times
 from tests.postgres.databases import Databases
 
 # Few, so that many are equal; and some that only a float can tell apart.
@@ -134,53 +121,6 @@ filters = st.builds(
 trials = st.builds(Trial, names, st.integers(1, 3), st.sampled_from(list(Arm)), st.sampled_from([0.0, 0.1, 1 / 3, 0.5]))
 
 
-class Stores(msgspec.Struct, frozen=True):
-    memories: Memories
-    search: MemorySearch
-    trials: Trials
-
-
-class BothStores(RuleBasedStateMachine):
-    """`databases` and `name` are set by the test: the server and the database that all examples share in turn."""
-
-    databases: Databases
-    name: str
-
-    @initialize()
-    def open(self) -> None:
-        self.runner = asyncio.Runner()
-        self.folder = tempfile.TemporaryDirectory()
-        self.stores = self.runner.run(self._open())
-        self.places: dict[Any, MemoryKey] = {}
-
-    async def _open(self) -> tuple[Stores, Stores]:
-        await self.databases.empty(self.name)
-        self.sqlite = await SqliteDatabase.open(Path(self.folder.name), now_us=0)
-        self.postgres = await PostgresDatabase.open(self.databases.cluster.url("sidecar", self.name))
-        return (
-            Stores(SqliteMemories(self.sqlite), SqliteMemorySearch(self.sqlite), SqliteTrials(self.sqlite)),
-            Stores(PostgresMemories(self.postgres), PostgresMemorySearch(self.postgres), PostgresTrials(self.postgres)),
-        )
-
-    def teardown(self) -> None:
-        if hasattr(self, "runner"):
-            self.runner.run(self.sqlite.close())
-            self.runner.run(self.postgres.close())
-            self.runner.close()
-            self.folder.cleanup()
-
-    def one(self, question: Callable[[Stores], Awaitable[Any]]) -> Any:
-        """Both stores' answer, after it was found to be the same."""
-        answers: list[Any] = []
-        for stores in self.stores:
-            try:
-                answers.append(self.runner.run(_awaited(question(stores))))
-            except SidemirrorError as error:
-                answers.append((type(error), str(error)))
-        assert answers[0] == answers[1]
-        return answers[0]
-
-
 class SameMemories(BothStores):
     """Everything but vectors, which are in test_same_vectors.py."""
 
@@ -202,12 +142,12 @@ class SameMemories(BothStores):
 
     @rule(scope=scopes, kind=st.none() | kinds, state=st.none() | states, limit=st.integers(1, 3), begin=st.booleans())
     def pages(self, scope: Scope, kind: MemoryKind | None, state: MemoryState | None, limit: int, begin: bool) -> None:
-        """Pages go on from where they were, while memories are added."""
-        place = (scope, kind, state)
-        after = None if begin else self.places.get(place)
-        page = self.one(lambda stores: stores.memories.list(scope, kind, state, after, limit))
-        if page:
-            self.places[place] = MemoryKey(page[-1].created_us, page[-1].memory_id)
+        self.page(
+            (scope, kind, state),
+            begin,
+            lambda stores, after: stores.memories.list(scope, kind, state, after, limit),
+            lambda last: MemoryKey(last.created_us, last.memory_id),
+        )
 
     @rule(scope=scopes, memory=names, revision=revisions, now=times, if_version=st.none() | st.integers(1, 3))
     def revise(self, scope: Scope, memory: str, revision: Revision, now: int, if_version: int | None) -> None:
@@ -283,31 +223,11 @@ class SameMemories(BothStores):
         self.one(lambda stores: stores.search.labelled(scope, (tool,), (category,), wanted, limit))
 
 
-async def _awaited(question: Awaitable[Any]) -> Any:
-    return await question
-
-
 async def _rounded(found: Awaitable[TextHits]) -> Any:
     """What was found, without the last digits of its scores and the order of those that are then equal."""
     hits = await found
     told = [(hit.facts.memory_id, round(hit.content_score, 6), round(hit.task_score, 6)) for hit in hits.hits]
     return sorted(told), sorted(hits.terms)
-
-
-def run(machine: type[BothStores], databases: Databases, examples: int, steps: int, *, shrink: bool) -> None:
-    machine.databases = databases
-    machine.name = asyncio.run(databases.create())
-    run_state_machine_as_test(
-        machine,
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-            print_blob=True,
-            phases=[Phase.explicit, Phase.reuse, Phase.generate, *([Phase.shrink] if shrink else [])],
-        ),
-    )
 
 
 def test_same_operations_same_answers(databases: Databases) -> None:

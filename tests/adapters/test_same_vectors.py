@@ -12,8 +12,8 @@ from hypothesis.stateful import rule
 from sidemirror_server.memory.finding.search import Embedded, Filter, MemorySearch, VectorHits
 from sidemirror_server.memory.record import Change, MemoryHistory, MemoryRecord, Revision
 from sidemirror_server.vocabulary.scope import Scope
-from tests.adapters.test_same_answers import ALL, times
-from tests.adapters.test_same_memories import BothStores, drafts, filters, run, said
+from tests.adapters.same_stores import ALL, BothStores, run, times
+from tests.adapters.test_same_memories import drafts, filters, said
 from tests.postgres.databases import Databases
 
 scopes = st.sampled_from([Scope("acme", "shop"), Scope("acme", "\U0001f642")])
