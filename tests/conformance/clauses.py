@@ -14,13 +14,15 @@ _NAME = re.compile(r"([a-z]{2}\d+)_\w+")
 
 
 def clauses_of(suite: ModuleType) -> dict[str, Clause]:
-    """The suite's functions by clause, as the port's docstring numbers it: {"WQ1": …}."""
+    """The suite's functions by clause, as the port's docstring numbers it: {"WQ1": …}. A suite of several modules has
+    the others as its PARTS."""
     found: dict[str, Clause] = {}
-    for name, value in vars(suite).items():
-        match = _NAME.fullmatch(name)
-        if match is not None:
-            assert match[1].upper() not in found, f"{match[1].upper()} is tested twice"
-            found[match[1].upper()] = value
+    for module in (suite, *getattr(suite, "PARTS", ())):
+        for name, value in vars(module).items():
+            match = _NAME.fullmatch(name)
+            if match is not None:
+                assert match[1].upper() not in found, f"{match[1].upper()} is tested twice"
+                found[match[1].upper()] = value
     return found
 
 
@@ -28,7 +30,8 @@ def one_of_each_port(clauses: Mapping[str, Clause]) -> list[Any]:
     """For suites that run once more: of each port the clause that does most, by its length; the others are long."""
     most: dict[str, str] = {}
     for name, clause in clauses.items():
-        other = most.setdefault(clause.__module__, name)
+        port = name.rstrip("0123456789")
+        other = most.setdefault(port, name)
         if len(inspect.getsource(clause)) > len(inspect.getsource(clauses[other])):
-            most[clause.__module__] = name
+            most[port] = name
     return [pytest.param(name, marks=() if name in most.values() else pytest.mark.long) for name in clauses]
