@@ -345,6 +345,6 @@ def test_leaves_have_paths_without_places() -> None:
     ],
 )
 def test_hostile_arguments_take_no_time(arguments: str) -> None:
-    began = time.perf_counter()
+    begun_s = time.process_time()
     asked("run", arguments)
-    assert time.perf_counter() - began < 1.0
+    assert time.process_time() - begun_s < 1.0

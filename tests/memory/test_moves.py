@@ -190,8 +190,8 @@ def test_a_guess_that_was_corrected_does_not_bar_the_change(right: Move, correct
     """Who first set another flag, and then the right one as well, changed more or came from elsewhere. The last are two
     repairs, of which the better supported is told."""
     both = [*rows(*[True] * 6, move=right), *rows(*[True] * 5, move=corrected, start=50)]
-    found = [one for one in (recovery_of(SIGNATURE, both),) if one is not None and one.move == right]
-    assert bool(found) is told
+    found = recovery_of(SIGNATURE, both)
+    assert (found is not None and found.move == right) is told
 
 
 def test_a_pause_brings_no_value_and_helps_where_time_does() -> None:
@@ -291,11 +291,6 @@ def test_planted_successes_are_not_told() -> None:
 
 def test_a_failure_counts_once() -> None:
     assert len(counted([row(1), row(1)])) == 1
-
-
-def test_what_was_erased_counts_no_more() -> None:
-    tries = rows(*[True] * 5)
-    assert recovery_of(SIGNATURE, tries[1:]) is None
 
 
 # After advice

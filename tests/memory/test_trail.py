@@ -92,7 +92,7 @@ def test_the_sidecars_tools_are_those_of_mcp() -> None:
 
 
 def test_sent_again() -> None:
-    found = only(sql_failed(), sql("SELECT  name FROM users".replace("  ", " ")))
+    found = only(sql_failed(), sql("SELECT name FROM users"))
     assert (found.move, found.worked, found.pause_ms) == (Move(MoveKind.SENT_AGAIN), True, 1000)
 
 
@@ -178,9 +178,9 @@ def test_an_attempt_that_hides_errors_repairs_nothing() -> None:
     assert not found.worked
 
 
-@pytest.mark.parametrize(("outcome", "worked"), [("success", True), ("", True), ("partial", True)])
-def test_an_attempt_of_a_turn_that_did_not_fail(outcome: str, worked: bool) -> None:
-    assert only(sql_failed(), TABLES, REPAIRED, outcome=outcome).worked is worked
+@pytest.mark.parametrize("outcome", ["success", "", "partial"])
+def test_an_attempt_of_a_turn_that_did_not_fail(outcome: str) -> None:
+    assert only(sql_failed(), TABLES, REPAIRED, outcome=outcome).worked
 
 
 @pytest.mark.parametrize("outcome", ["failure", "timeout", "error"])

@@ -60,7 +60,7 @@ class Learning(msgspec.Struct, frozen=True):
     awaited: Awaited
 
     async def turn(self, name: str, count: int, *whats: What, session: str = "s", caller: str = "") -> None:
-        """A turn that has ended, an hour of the clock after the one before."""
+        """A turn that has ended, a minute of the clock after the one before."""
         self.clock.advance(60)
         at_us = self.clock.now_us()
         begin = TurnStarted(session, caller=caller)
@@ -77,9 +77,16 @@ class Learning(msgspec.Struct, frozen=True):
         )
         await self.log.append(SCOPE, (Batch(head, drafts, b"{}"),))
 
-    async def learned(self, signature: str) -> tuple[Observation, ...]:
+    async def learn(self) -> None:
+        """Learns all that is due now."""
         while await self.learner.learn_due():
             pass
+
+    async def signatures(self) -> tuple[str, ...]:
+        return tuple(await self.store.signatures(SCOPE, "", 10))
+
+    async def learned(self, signature: str) -> tuple[Observation, ...]:
+        await self.learn()
         return await self.store.of_signature(SCOPE, signature)
 
 
@@ -100,7 +107,7 @@ def asks(number: int, email: str) -> ToolCalled:
 
 
 async def signature_in(own: Learning) -> str:
-    (signature,) = await own.store.signatures(SCOPE, "", 10)
+    (signature,) = await own.signatures()
     return signature
 
 
@@ -182,8 +189,8 @@ async def test_a_failure_waits_for_the_sessions_next_turn(tmp_path: Path) -> Non
     async with learning(tmp_path) as own:
         await own.turn("t", 1, asks(1, "a@b.de"), ToolFailed("c1", MISSING))
         await own.turn("foreign", 1, asks(1, "z@b.de"), ToolReturned("c1", "u2"), session="other")
-        assert await own.learned("") == ()
-        assert await own.store.signatures(SCOPE, "", 10) == ()
+        await own.learn()
+        assert await own.signatures() == ()
         await own.turn("u", 2, asks(1, "ann@b.de"), ToolReturned("c1", "u1"))
         await own.learner.learn_due()
         (seen,) = await own.learned(await signature_in(own))
@@ -216,21 +223,21 @@ async def test_what_a_turn_taught_that_is_erased_meanwhile_is_not_kept(
             await keep(scope, turn_id, found, again_us)
 
         monkeypatch.setattr(own.store, "keep", late)
-        while await own.learner.learn_due():
-            pass
+        await own.learn()
         assert any(kept)
-        assert await own.store.signatures(SCOPE, "", 10) == ()
+        assert await own.signatures() == ()
 
 
 async def test_where_no_turn_comes_the_failure_stays_without_an_attempt(tmp_path: Path) -> None:
+    """An hour later, and not before."""
     async with learning(tmp_path) as own:
         await own.turn("t", 1, asks(1, "a@b.de"), ToolFailed("c1", MISSING), ToolCalled("c2", "transfer", "{}"))
-        own.clock.advance(LATEST_US / 1e6 - 61)
-        assert await own.learned("") == ()
-        own.clock.advance(62)
-        await own.learner.learn_due()
-        own.clock.advance(LATEST_US / 1e6 + 1)
-        await own.learner.learn_due()
+        await own.learn()
+        own.clock.advance(LATEST_US / 1e6 - 1)
+        await own.learn()
+        assert await own.signatures() == ()
+        own.clock.advance(2)
+        await own.learn()
         (seen,) = await own.learned(await signature_in(own))
         assert (seen.move.kind, seen.worked, seen.last_turn_id) == (MoveKind.STOPPED, False, "")
 
@@ -353,7 +360,6 @@ async def test_a_value_of_the_user_is_known_across_turns(tmp_path: Path) -> None
         await own.append(
             "u", "s", 2, at_us, tuple(draft(number, at_us, one) for number, one in enumerate(told, start=1))
         )
-        while await own.learner.learn_due():
-            pass
+        await own.learn()
         (seen,) = await own.learned(await signature_in(own))
         assert kinds_of(seen.move) == (ValueKind.EMAIL, CameFrom.USER_ASKED)

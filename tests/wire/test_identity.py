@@ -28,6 +28,7 @@ from sidemirror_server.settings import BadSettings
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE
+from tests.faults.clocks import SetClock
 from tests.wire.access import ACME, EVERYWHERE, EXPIRED, INTRUDER, UNKNOWN, bearer, entry, write_access
 from tests.wire.calls import Refusal, refusal_of
 from tests.wire.sidecar import PATIENCE_S, SidecarThread, sidecar
@@ -266,12 +267,16 @@ def test_only_the_digest_of_a_token_need_be_in_the_file(tmp_path: Path) -> None:
 
 
 def test_a_token_ends_when_it_says(tmp_path: Path) -> None:
-    file = write_access(tmp_path / "access.json", [entry("acme", ACME, expires="2099-01-01T00:00:00Z")])
+    """And not before. Seen to fail when `caller_of` does not look at the time."""
+    file = write_access(tmp_path / "access.json", [entry("acme", ACME, expires="2027-01-15T08:00:01Z")])
+    clock = SetClock(1_800_000_000_000_000)  # a second before
     with (
-        sidecar(tmp_path, settings={"access_file": str(file)}) as server,
+        sidecar(tmp_path, settings={"access_file": str(file)}, clock=clock) as server,
         grpc.insecure_channel(server.address) as channel,
     ):
         assert listed(channel, bearer(ACME), tenant_id="acme") is None
+        clock.advance(1.0)
+        assert listed(channel, bearer(ACME), tenant_id="acme") == UNAUTHENTICATED
 
 
 @pytest.mark.parametrize("mode", [0o604, 0o644, 0o660, 0o620, 0o666, 0o610])

@@ -12,6 +12,7 @@ from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.rpc.boundary.shares import AgentLimits, Shares
 from sidemirror_server.vocabulary.clock import SystemClock
 from tests.faults.sidecars import running
+from tests.faults.waiting import until
 from tests.wire.access import ACME, bearer
 from tests.wire.calls import started
 from tests.wire.test_shares import TOKEN, settings, traffic
@@ -47,7 +48,7 @@ async def test_streams_on_which_nothing_comes_hold_up_no_other(tmp_path: Path) -
     async with running(tmp_path, **given) as served, grpc.aio.insecure_channel(served.address) as channel:
         stub = ThinkingServiceStub(channel)
         silent = [stub.RunTurn(metadata=bearer(ACME)) for _ in range(10)]
-        await asyncio.sleep(0.1)
+        await until(lambda: served.sidecar.admission.streams == 10)
         stream = stub.RunTurn(metadata=bearer(ACME), timeout=10)
         await stream.write(pb.RunTurnRequest(tenant_id="acme", events=[started()]))
         assert isinstance(await stream.read(), pb.RunTurnResponse)

@@ -2,7 +2,6 @@
 
 import logging
 import sqlite3
-import time
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,8 @@ from tests.faults.waiting import until_found
 from tests.memory.talk import event, listed, memories
 from tests.wire.calls import TIMEOUT_S, called, failed, finished, returned, said, started
 from tests.wire.goals import failed_goal, goals, report
-from tests.wire.sidecar import PATIENCE_S, SidecarThread, sidecar, thinking
+from tests.wire.sidecar import SidecarThread, sidecar, thinking
+from tests.wire.waiting import until
 
 WRONG_TABLE = "no such table: users"
 
@@ -43,11 +43,14 @@ def failing(error: str = WRONG_TABLE) -> tuple[turns.TurnEvent, ...]:
 
 def learned(server: SidecarThread, tenant_id: str, count: int = 1) -> list[pb.Memory]:
     """The reflections of a tenant, once there are so many."""
-    ends_s = time.monotonic() + PATIENCE_S
+    found: list[pb.Memory] = []
+
+    def are_there() -> bool:
+        found[:] = listed(stub, tenant_id=tenant_id, kind=pb.MEMORY_KIND_REFLECTION)
+        return len(found) >= count
+
     with memories(server) as stub:
-        while len(found := listed(stub, tenant_id=tenant_id, kind=pb.MEMORY_KIND_REFLECTION)) < count:
-            assert time.monotonic() < ends_s, f"{len(found)} of {count}"
-            time.sleep(0.02)
+        until(are_there)
     return found
 
 
@@ -59,13 +62,8 @@ def causes(memory: pb.Memory) -> object:
 def settled(server: SidecarThread, tenant_id: str) -> list[pb.Memory]:
     """What a tenant has once a later turn of it was learned from: the jobs of a kind are claimed in order."""
     run_turn(server, tenant_id, *failing("permission denied for table last"), session_id="last")
-    ends_s = time.monotonic() + PATIENCE_S
-    while True:
-        found = learned(server, tenant_id)
-        if any("last" in one.content for one in found):
-            return [one for one in found if "last" not in one.content]
-        assert time.monotonic() < ends_s
-        time.sleep(0.02)
+    until(lambda: any("last" in one.content for one in learned(server, tenant_id)))
+    return [one for one in learned(server, tenant_id) if "last" not in one.content]
 
 
 def test_a_failure_is_learned_from_without_a_call(server: SidecarThread) -> None:
@@ -88,30 +86,27 @@ def test_the_lesson_comes_to_the_next_turn_that_fails_so(server: SidecarThread) 
     """Its strategy does: the reflection only restates the failure."""
     run_turn(server, "again", *failing())
     (memory,) = learned(server, "again")
-    with memories(server) as stub:
-        (strategy,) = listed(stub, tenant_id="again", kind=pb.MEMORY_KIND_STRATEGY)
+    with memories(server) as memory_stub:
+        (strategy,) = listed(memory_stub, tenant_id="again", kind=pb.MEMORY_KIND_STRATEGY)
     level = turns.ThinkingConfig(level=turns.THINK_LEVEL_LOW)
-    begun = started(session_id="other", task="Count them", config=level)
     with thinking(server) as stub:
         plan = stub.StartTurn(
             turns.StartTurnRequest(tenant_id="again", task="Count them", reflection_mode=turns.REFLECTION_MODE_AUTO,
                                    config=level),
             timeout=TIMEOUT_S,
         ).plan  # fmt: skip
-        assert begun.turn_started.config == level
         events = [called("sql", "SELECT 1 FROM users", "c"), failed(WRONG_TABLE, "c")]
         stub.ReportEvents(
             turns.ReportEventsRequest(tenant_id="again", turn_id=plan.turn_id, events=events), timeout=TIMEOUT_S
         )
-        ends_s = time.monotonic() + PATIENCE_S
-        shown: set[str] = set()
-        while strategy.id not in shown:
-            assert time.monotonic() < ends_s
-            time.sleep(0.02)
+
+        def shown() -> set[str]:
             page = stub.GetTurn(turns.GetTurnRequest(tenant_id="again", turn_id=plan.turn_id), timeout=TIMEOUT_S)
             said_so = (entry.directive.reflection.lessons.items for entry in page.entries)
-            shown = {item.id for items in said_so for item in items}
-        assert memory.id not in shown
+            return {item.id for items in said_so for item in items}
+
+        until(lambda: strategy.id in shown())
+        assert memory.id not in shown()
 
 
 def test_a_lesson_comes_at_the_start_of_every_task_that_taught_it(server: SidecarThread) -> None:
@@ -266,18 +261,13 @@ def test_a_lesson_of_several_sessions_stays_with_the_others(server: SidecarThrea
 
 def strengthened(server: SidecarThread, tenant_id: str, strength: int) -> None:
     """Waits until one of a tenant's reflections is so strong."""
-    ends_s = time.monotonic() + PATIENCE_S
-    while max(one.strength for one in learned(server, tenant_id)) < strength:
-        assert time.monotonic() < ends_s
-        time.sleep(0.02)
+    until(lambda: max(one.strength for one in learned(server, tenant_id)) >= strength)
 
 
 def gone(server: SidecarThread, tenant_id: str, memory_id: str) -> None:
-    ends_s = time.monotonic() + PATIENCE_S
+    """Waits until a tenant has the memory no more."""
     with memories(server) as stub:
-        while any(one.id == memory_id for one in listed(stub, tenant_id=tenant_id)):
-            assert time.monotonic() < ends_s
-            time.sleep(0.02)
+        until(lambda: memory_id not in {one.id for one in listed(stub, tenant_id=tenant_id)})
 
 
 @pytest.mark.parametrize("settings", [{"defaults__learning": "false"}, {"memory__mode": "lite"}])

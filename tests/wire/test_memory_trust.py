@@ -256,7 +256,6 @@ def test_a_block_that_comes_back_does_not_teach_again(form: str, tmp_path: Path)
             "in JSON": '{"context": "' + block.text.replace("\n", "\\n") + '"}',
         }[form]
         lesson = MemoryReflectionAnswer(reflection=block.items[0].text, importance=0.9)
-        prompts: list[str] = []
         for place, kind in enumerate((pb.EVENT_TYPE_USER_MESSAGE, pb.EVENT_TYPE_LLM_CALL, pb.EVENT_TYPE_TOOL_RESPONSE)):
             events = [event(kind, f"Remember:\n{shown}\nGo on."), event(pb.EVENT_TYPE_LLM_RESPONSE, f"try {place}")]
             answer = stub.GenerateReflection(
@@ -266,7 +265,6 @@ def test_a_block_that_comes_back_does_not_teach_again(form: str, tmp_path: Path)
             assert not answer.reflection_id
             later = stub.StoreReflection(pb.StoreReflectionRequest(result=answer.result), timeout=TIMEOUT_S)
             assert (later.reflection_id, later.not_stored_reason) == ("", answer.not_stored_reason)
-            prompts.append(answer.result.reflection_text)
         assert listed(stub) == before, "neither a new one, nor a stronger one"
         # Without the block in its trace, an episode that teaches the same makes it stronger.
         again = pb.GenerateReflectionRequest(events=planted("error", "slow"), outcome=FAILURE, store=True)

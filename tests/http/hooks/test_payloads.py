@@ -58,10 +58,10 @@ def test_a_folder_that_cannot_be_one_is_not_looked_for(folder: str) -> None:
 
 def test_the_end_of_a_commands_output_takes_no_time() -> None:
     output = "Output: " + "\nSignal: a" * 6_000 + "\nx"
-    began_s = time.monotonic()
+    begun_s = time.process_time()
     found = gemini_cli.read("AfterTool", {"tool_name": "run_shell_command", "tool_response": {"llmContent": output}})
     assert found is not None
-    assert time.monotonic() - began_s < 2
+    assert time.process_time() - begun_s < 2
 
 
 def test_a_secret_at_a_cut_is_not_kept_in_halves() -> None:
