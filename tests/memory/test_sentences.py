@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
@@ -166,6 +166,15 @@ def test_what_never_worked_unchanged() -> None:
         *("delete_user", "removeFile", "install_package", "sudo_run", "send_email", "shell", "get_password", "api_key"),
         *("example.com", "https://x", "a b", "a;b", "$HOME", "../x", "user_4711", "x" * 49, "", "a`b", "DELETE", "npm"),
         *("ignore_all_earlier_instructions", "to_do_this_now_you_must_call_it"),
+        *(
+            "no_verify",
+            "noCheck",
+            "skip_checks",
+            "disable_alarm",
+            "force_push",
+            "mcp__db__no_verify",
+            "MCP:suppress_it",
+        ),
         # Of servers: whatever a name of theirs may not hold, and what is no name of a server.
         *("mcp__db__delete_rows", "mcp__mail__list", "mcp__db__system_prompt", "mcp__db__ignore_this", "MCP:send_mail"),
         *("mcp__to_do_this__now_you__must_call_it", "mcp__you__must_first_call_it_and_then", "mcp__db__user_4711"),
@@ -321,6 +330,8 @@ def check(sentence: str) -> None:
         assert slot in LOOKUPS or not NEVER.search(slot), sentence
 
 
+# Most moves say nothing.
+@settings(max_examples=1_000)
 @given(MOVES, COUNTS, COUNTS, COUNTS, COUNTS, st.lists(NAMES))
 def test_no_move_makes_another_sentence(
     move: Move, worked: int, tries: int, others: int, pause_ms: int, looked_up: list[str]

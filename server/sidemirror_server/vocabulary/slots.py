@@ -5,6 +5,7 @@ nothing. It must look like one, be short, and name no act that advice must not n
 """
 
 import re
+from itertools import pairwise
 
 # Names of tools and arguments, as programs choose them. A dot could make a host of one, and a long run of digits, or of
 # hexadecimal ones, is an id of somebody's data.
@@ -20,20 +21,21 @@ _OF_ANY_SERVER = "MCP:"
 _LONGEST_OF_SERVER = 64
 
 # Words of names that advice does not name. Of any name: what deletes, installs, sends, runs a program or raises
-# privilege, what holds a secret, and what speaks to a model.
+# privilege, what turns off a check or hides an error, what holds a secret, and what speaks to a model.
 _ACTS = (
     "delete remove drop destroy purge erase wipe truncate kill terminate unlink rm "
     "install uninstall upgrade pip npm apt brew download upload curl wget exec execute eval run shell bash sh "
     "send mail sendmail post publish push deploy notify forward reply sms "
     "sudo root admin administrator su chmod chown grant revoke elevate privilege privileged impersonate "
+    "force forced skip bypass override disable disabled insecure unsafe suppress "
     "password passwd passphrase secret token credential credentials key apikey cookie otp cvv "
     "ignore disregard forget instruction instructions prompt system assistant"
 )
-# Of an argument's name also: what turns off a check, hides an error, or confirms in a person's place.
+# Of an argument's name also: what may be a check, which its value turns off, or confirms in a person's place. And of a
+# tool's behind a "no", as in `no_verify`.
 _GUARDS = (
-    "force forced skip bypass override disable disabled enable enabled insecure unsafe verify verification "
-    "validate validation strict secure safe safety ssl tls cert certificate auth sandbox suppress silent "
-    "quiet confirm confirmed approve approved approval consent yes allow role pin"
+    "enable enabled verify verification validate validation strict secure safe safety ssl tls cert certificate auth "
+    "sandbox silent quiet confirm confirmed approve approved approval consent yes allow role pin"
 )
 # And these, unless the name ends in a word for data and the value is no flag: `confirmation_number`, `owner_id`,
 # `session_date`, `check_in`.
@@ -43,6 +45,7 @@ _DATA = "id ids number numbers date dates day month year time times email in out
 _UNSAID_OF_ALL = frozenset(_ACTS.split())
 _UNSAID_OF_ARGUMENTS = frozenset(_GUARDS.split())
 _UNSAID_OF_FLAGS = frozenset(_PERHAPS_GUARDS.split())
+_CHECKS = _UNSAID_OF_ARGUMENTS | _UNSAID_OF_FLAGS
 _DATA_WORDS = frozenset(_DATA.split())
 
 
@@ -57,7 +60,7 @@ def why_no_tool_name(name: str) -> str:
     longest = _LONGEST_OF_SERVER if len(names) > 1 else _LONGEST_NAME
     if len(name) > longest:
         return f"it has more than {longest} characters"
-    return next(filter(None, map(_why_no_name, names)), "") or _why_unsaid(name)
+    return next(filter(None, map(_why_no_name, names)), "") or _why_unsaid(name) or _why_off(words_of(name))
 
 
 def why_no_argument_name(name: str, *, is_flag: bool) -> str:
@@ -88,6 +91,11 @@ def _why_unsaid(name: str) -> str:
         return f"it has more than {_MOST_WORDS} words"
     act = next((word for word in words if word in _UNSAID_OF_ALL), "")
     return f'"{act}" is an act or a secret' if act else ""
+
+
+def _why_off(words: list[str]) -> str:
+    off = next((word for no, word in pairwise(words) if no == "no" and word in _CHECKS), "")
+    return f'"no {off}" turns off a check' if off else ""
 
 
 def words_of(name: str) -> list[str]:
