@@ -8,6 +8,7 @@ from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.store import CritiqueKey, CritiqueRecord
 from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, Where
 from sidemirror_server.memory.recoveries.observations import UnlearnedTurn
+from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
 from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKey, ReceiptKind
 from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.block import Omitted
@@ -49,6 +50,7 @@ class AdviceOperations(BothStores):
     ) -> None:
         record = CritiqueRecord(critique, created, provider, confidence, revise, turn, session, body)
         self.ask(lambda stores: stores.critiques.keep(scope, record))
+        self.ask(lambda stores: stores.critiques.get(scope, critique))
 
     @rule(
         scope=scopes,
@@ -109,6 +111,9 @@ class AdviceOperations(BothStores):
         again: int | None,
         most: int,
     ) -> None:
+        """Of a turn that has just ended, unless there is one of that name."""
+        ended = TurnHead(TurnId(turn), SessionId("s"), 1, TurnStanding.FINISHED, 1, at, at, b"{}")
+        self.ask(lambda stores: stores.log.append(scope, (Batch(ended, (Draft(1, at, b"{}"),), b"{}"),)))
         where, move = Where(scope, TurnId(turn), SessionId("s"), turn), Move(MoveKind.OTHER)
         made = [
             Observation(

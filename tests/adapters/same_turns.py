@@ -50,6 +50,9 @@ class TurnOperations(BothStores):
             )
             batches.append(Batch(head, drafts, b"{}" if makes else None))
         self.ask(lambda stores: stores.log.append(scope, tuple(batches)))
+        for batch in batches:
+            self.head_of(scope, batch.head.turn_id)
+            self.newest(scope, batch.head.session_id)
 
     def head_of(self, scope: Scope, turn_id: TurnId) -> TurnHead | None:
         head: TurnHead | None = self.one(lambda stores: stores.log.head(scope, turn_id))
@@ -111,6 +114,7 @@ class TurnOperations(BothStores):
         self.ask(
             lambda stores: stores.sessions.create(scope, SessionRecord(SessionId(session), body, created, created))
         )
+        self.get(scope, session)
 
     @rule(scope=scopes, session=names)
     def get(self, scope: Scope, session: str) -> None:
@@ -151,6 +155,7 @@ class TurnOperations(BothStores):
     ) -> None:
         answered = Answered(digest, answer)
         self.ask(lambda stores: stores.requests.remember(scope, method, RequestId(request), answered, now, expires))
+        self.recall(scope, method, request, now)
 
     @rule(now=times)
     def forget(self, now: int) -> None:

@@ -21,6 +21,14 @@ caps = st.dictionaries(names, st.builds(Cap, st.none() | st.integers(0, 9), st.n
 advices = st.builds(Advice, st.sampled_from([(), tuple(AdviceKind)]), st.lists(names, max_size=2).map(tuple))
 policies = st.just(DataPolicy()) | st.builds(DataPolicy, periods, caps, advices)
 amounts = st.builds(Amount, st.sampled_from([0, 1, 1000]), st.sampled_from([0, 1, 10**8]))
+# What is done with one of the claimed jobs: verb, which one, how far its token is off, body, text, now, when to retry.
+Step = tuple[str, int, int, bytes, str, int, int]
+VERBS = ["extend", "checkpoint", "finish", "fail", "fail for good", "release", "revive", "forget"]
+steps = st.lists(
+    st.tuples(st.sampled_from(VERBS), st.integers(0, 3), st.sampled_from([0, 0, 0, 1]), bodies, texts, times, times),
+    min_size=1,
+    max_size=4,
+)
 
 
 class WorkOperations(BothStores):
@@ -42,17 +50,16 @@ class WorkOperations(BothStores):
         jobs = self.one(lambda stores: stores.work.claim(SERVES_ALL, sorted(of), limit, lease, now, worker))
         self.claimed += jobs
 
-    @rule(
-        verb=st.sampled_from(
-            ["extend", "checkpoint", "finish", "fail", "fail for good", "release", "revive", "forget"]
-        ),
-        place=st.integers(0, 20),
-        off=st.sampled_from([0, 0, 0, 1]),
-        body=bodies,
-        text=texts,
-        now=times,
-        retry=times,
-    )
+    @rule(scope=scopes, job=names, kind=kinds, payload=bodies, attempts=st.integers(1, 2), now=times, then=steps)
+    def live_through(
+        self, scope: Scope, job: str, kind: str, payload: bytes, attempts: int, now: int, then: list[Step]
+    ) -> None:
+        """A job from its beginning on, beside what else is claimed with it."""
+        self.put(scope, job, kind, payload, attempts, None, now)
+        self.claim({kind}, 4, 2.5, now, "worker")
+        for step in then:
+            self.go_on(*step)
+
     def go_on(self, verb: str, place: int, off: int, body: bytes, text: str, now: int, retry: int) -> None:
         if not self.claimed:
             return
@@ -104,18 +111,26 @@ class WorkOperations(BothStores):
             st.sampled_from(list(Level)), st.builds(Cap, st.none() | st.just(2500), st.none() | st.just(10**9))
         ),
         days=st.integers(0, 1),
+        actual=st.none() | amounts,
     )
-    def reserve(self, scope: Scope, purpose: str, most: Amount, caps: dict[Level, Cap], days: int) -> None:
+    def reserve(
+        self, scope: Scope, purpose: str, most: Amount, caps: dict[Level, Cap], days: int, actual: Amount | None
+    ) -> None:
         now = T0 + days * 86_400 * SECOND
         given = self.ask(lambda stores: stores.ledger.reserve(scope, purpose, most, caps, 1.0, now))
         if not isinstance(given[0], Refusal):
             self.reservations.append((given[0], given[1]))
+            if actual is not None:
+                self.settle(len(self.reservations) - 1, actual, guess=False)
 
     @rule(place=st.integers(0, 20), actual=amounts, guess=st.booleans())
     def settle(self, place: int, actual: Amount, guess: bool) -> None:
         if self.reservations:
             pair = self.reservations[place % len(self.reservations)]
             self.ask(*(lambda stores, of=of: stores.ledger.settle(of, actual, is_estimate=guess) for of in pair))
+            scope, purpose, day = pair[0].scope, pair[0].purpose, pair[0].day
+            self.ask(lambda stores: stores.ledger.used(scope, purpose, day))
+            self.ask(lambda stores: stores.ledger.spent(scope, day, T0))
 
     @rule(scope=scopes, purpose=kinds, now=times)
     def spent(self, scope: Scope, purpose: str, now: int) -> None:
