@@ -18,6 +18,8 @@ from sidemirror_server.vocabulary.ids import SessionId
 from tests.postgres.databases import Databases
 from tests.postgres.opening import KNOWN, NEXT, ONE, newer, refusal, works
 
+OTHER_SERVER = "use the server that has migrated this store, or another store"
+
 
 async def test_migrating_again_changes_nothing(databases: Databases, name: str) -> None:
     assert await migrate(databases.cluster.url("owner", name), ["sidecar"], 5) == ()
@@ -54,6 +56,7 @@ async def test_an_older_server_refuses_where_it_does_not(
     await migrate(databases.cluster.url("owner", name), [], 0, later)
     number = NEXT + compatible.index(False)
     said = f"migration {number}_more_{number} is newer than this server, and says that only newer servers work with it"
+    said += f": {OTHER_SERVER}"
     assert await refusal(databases.cluster.url("sidecar", name)) == said
     await works(databases.cluster.url("sidecar", name), later)
 
@@ -115,13 +118,14 @@ async def test_a_branch_refuses_what_only_the_other_can_work_with(first: int, da
     branches = newer(False, False)[-2:]
     await migrate(databases.cluster.url("owner", name), [], 0, newer(False, False))
     said = f"migration {branches[first]} is newer than this server, and says that only newer servers work with it"
+    said += f": {OTHER_SERVER}"
     assert await refusal(databases.cluster.url("sidecar", name), (*KNOWN, branches[1 - first])) == said
 
 
 async def test_an_edited_migration_is_noticed(databases: Databases, name: str) -> None:
     first = KNOWN[0]
     edited = (PostgresMigration(first.number, first.name, first.script, "another", compatible=True), *KNOWN[1:])
-    said = "migration 0001_scopes is not the one this server has"
+    said = f"migration 0001_scopes is not the one this server has: {OTHER_SERVER}"
     assert await refusal(databases.cluster.url("sidecar", name), edited) == said
     with pytest.raises(StoreUnavailable, match="is not the one this server has"):
         await migrate(databases.cluster.url("owner", name), [], 0, edited)

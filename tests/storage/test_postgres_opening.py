@@ -23,6 +23,8 @@ from tests.postgres.cluster import Cluster
 from tests.postgres.databases import Databases
 from tests.postgres.opening import ONE, refusal
 
+FORCE = "as the owner, ALTER TABLE … ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY"
+
 
 @pytest.mark.parametrize(
     ("role", "reason"),
@@ -57,14 +59,15 @@ async def test_a_role_that_was_granted_nothing_is_refused(databases: Databases, 
 @pytest.mark.parametrize("switch", ["DISABLE ROW LEVEL SECURITY", "NO FORCE ROW LEVEL SECURITY"])
 async def test_tables_without_protection_are_refused(switch: str, databases: Databases, name: str) -> None:
     await databases.as_superuser(f"ALTER TABLE sidemirror.turns {switch}", name)
-    said = "row level security is not in force on turns"
+    said = f"row level security is not in force on turns: {FORCE}"
     assert await refusal(databases.cluster.url("sidecar", name)) == said
 
 
 @pytest.mark.parametrize(("table", "switch"), [("job_envelopes", "NO FORCE"), ("role_tenants", "DISABLE")])
 async def test_so_are_envelopes_and_bindings(table: str, switch: str, databases: Databases, name: str) -> None:
     await databases.as_superuser(f"ALTER TABLE sidemirror.{table} {switch} ROW LEVEL SECURITY", name)
-    assert await refusal(databases.cluster.url("sidecar", name)) == f"row level security is not in force on {table}"
+    said = f"row level security is not in force on {table}: {FORCE}"
+    assert await refusal(databases.cluster.url("sidecar", name)) == said
 
 
 async def test_a_database_without_our_schema_is_refused(databases: Databases) -> None:
@@ -165,8 +168,8 @@ async def test_a_refusal_that_lasts_is_logged_once(
         await database.close()
     refusals = [vars(record)["reason"] for record in caplog.records if record.message == "store_refused"]
     assert refusals == [
-        "row level security is not in force on turns",
-        "row level security is not in force on requests, turns",
+        f"row level security is not in force on turns: {FORCE}",
+        f"row level security is not in force on requests, turns: {FORCE}",
     ]
 
 
