@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// How long the methods below wait when their context has no deadline.
+// How long the methods below wait, unless their context ends before.
 const (
 	planLimit     = time.Second
 	adviceLimit   = time.Second
@@ -19,13 +19,30 @@ const (
 	critiqueLimit = 10 * time.Second
 )
 
+// limitKey is what Within keeps its limit under.
+type limitKey struct{}
+
+// Within is a context with which a method of a [Turn] that waits does so for this long, in the place of its own time:
+// turn.Recall(sidemirror.Within(ctx, 5*time.Second)). The deadline of ctx holds as well.
+func Within(ctx context.Context, limit time.Duration) context.Context {
+	return context.WithValue(ctx, limitKey{}, limit)
+}
+
+// limited is the context with the method's own time, or that of Within.
+func limited(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if given, is := ctx.Value(limitKey{}).(time.Duration); is {
+		limit = given
+	}
+	return context.WithTimeout(ctx, limit)
+}
+
 // mostLessons is what the sidecar takes as a number of lessons to recall.
 const mostLessons = 20
 
-// Plan waits for the plan; nil when it has not come before the context ends (a second where it has no deadline), or at
-// once while the sidecar is away.
+// Plan waits for the plan; nil when it has not come within a second or before the context ends, or at once while the
+// sidecar is away. [Within] says another time.
 func (t *Turn) Plan(ctx context.Context) *pb.TurnPlan {
-	ctx, cancel := bounded(ctx, planLimit)
+	ctx, cancel := limited(ctx, planLimit)
 	defer cancel()
 	t.wait(ctx, func() bool { return t.plan != nil })
 	t.mu.Lock()
@@ -33,10 +50,10 @@ func (t *Turn) Plan(ctx context.Context) *pb.TurnPlan {
 	return t.plan
 }
 
-// Summary waits for the summary after the turn's end; nil when it has not come before the context ends (a second where it
-// has no deadline), or at once while the sidecar is away.
+// Summary waits for the summary after the turn's end; nil when it has not come within a second or before the context ends,
+// or at once while the sidecar is away. [Within] says another time.
 func (t *Turn) Summary(ctx context.Context) *pb.TurnSummary {
-	ctx, cancel := bounded(ctx, planLimit)
+	ctx, cancel := limited(ctx, planLimit)
 	defer cancel()
 	t.wait(ctx, func() bool { return t.summary != nil })
 	t.mu.Lock()
@@ -46,12 +63,12 @@ func (t *Turn) Summary(ctx context.Context) *pb.TurnSummary {
 
 // Advice is what the sidecar says to what was reported: nudges, recoveries, reflections and critiques that nobody has
 // taken yet, as far as they have a text for a model. It returns at once when nothing is in progress, or the sidecar is
-// away; else when the context ends, after a second where it has no deadline. Nothing is an answer. The plan and the
-// summary are left to Take.
+// away; else after a second, or when the context ends before. [Within] says another time. Nothing is an answer. The plan
+// and the summary are left to Take.
 func (t *Turn) Advice(ctx context.Context) []*pb.TurnDirective {
-	ctx, cancel := bounded(ctx, adviceLimit)
-	defer cancel()
 	received := t.received()
+	ctx, cancel := limited(ctx, adviceLimit)
+	defer cancel()
 	t.wait(ctx, func() bool { return received() && !t.pending })
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -85,11 +102,11 @@ func RecallMost(items int32) RecallOption {
 	return func(request *pb.BuildMemoryContextRequest) { request.MaxItems = items }
 }
 
-// Recall is the lessons for the turn's task as a block with its text; nil when no lesson fits, when it has not come before
-// the context ends (two seconds where it has no deadline), or at once while the sidecar is away. What the sidecar refuses is
-// nil too, with a warning in the log, once for each status of a client.
+// Recall is the lessons for the turn's task as a block with its text; nil when no lesson fits, when it has not come within
+// two seconds or before the context ends, or at once while the sidecar is away. [Within] says another time. What the sidecar
+// refuses is nil too, with a warning in the log, once for each status of a client.
 func (t *Turn) Recall(ctx context.Context, options ...RecallOption) *pb.ContextBlock {
-	ctx, cancel := bounded(ctx, recallLimit)
+	ctx, cancel := limited(ctx, recallLimit)
 	defer cancel()
 	request := &pb.BuildMemoryContextRequest{Task: t.task, TurnId: t.ID}
 	for _, option := range options {
@@ -113,13 +130,13 @@ func (t *Turn) Recall(ctx context.Context, options ...RecallOption) *pb.ContextB
 }
 
 // Critique is the verdict on a response that was not sent yet, beside what the turn's tools returned; nil when there is
-// none before the context ends (ten seconds where it has no deadline), or at once while the sidecar is away.
+// none within ten seconds or before the context ends, or at once while the sidecar is away. [Within] says another time.
 // userMessage: what the user asked, or empty. It reports no event. A refusal is logged as that of [Turn.Recall] is.
 func (t *Turn) Critique(ctx context.Context, response, userMessage string) *pb.CritiqueResult {
-	ctx, cancel := bounded(ctx, critiqueLimit)
+	began, received := time.Now(), t.received()
+	ctx, cancel := limited(ctx, critiqueLimit)
 	defer cancel()
-	began := time.Now()
-	t.wait(ctx, t.received())
+	t.wait(ctx, received)
 	request := &pb.CritiqueRequest{TurnId: t.ID, Response: response, UserMessage: userMessage}
 	fit(request.ProtoReflect())
 	var verdict *pb.CritiqueResult
@@ -144,8 +161,8 @@ func ReviseFor(userMessage string) ReviseOption {
 
 // Revised is the answer that may be sent: what again makes of the revision prompt where [Turn.Critique] asks for a
 // revision, else the answer as it is, also without a verdict. What again makes is judged by nobody: one revision at most.
-// The error is that of again, beside which the answer is given as it was. The context's deadline bounds the verdict (ten
-// seconds where it has none), and again not.
+// The error is that of again, beside which the answer is given as it was. Ten seconds, or
+// [Within], bound the verdict, and again not.
 func (t *Turn) Revised(
 	ctx context.Context, answer string, again func(revisionPrompt string) (string, error), options ...ReviseOption,
 ) (string, error) {

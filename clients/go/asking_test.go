@@ -71,8 +71,7 @@ func TestACallHasANameThatTheSidecarTakes(t *testing.T) {
 func TestTheNumberOfLessonsIsOneThatTheSidecarTakes(t *testing.T) {
 	peer := &reportsPeer{ids: map[string]int{}}
 	turn := listen(t, acks(), peer).BeginTurn(TurnOptions{})
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
+	ctx := Within(t.Context(), 30*time.Second)
 	for _, items := range []int32{-1, 0, 7, 20, 21} {
 		turn.Recall(ctx, RecallMost(items))
 	}
@@ -90,8 +89,7 @@ func TestWhatIsRefusedIsLoggedOnceForEachKind(t *testing.T) {
 		wrong, wrong, slow, status.Error(codes.PermissionDenied, "not you"), nil, wrong,
 	}}
 	client := listen(t, acks(), peer)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
+	ctx := Within(t.Context(), 30*time.Second)
 	for range 6 {
 		turn := client.BeginTurn(TurnOptions{})
 		if turn.Recall(ctx) != nil || turn.Critique(ctx, "41", "") != nil {
@@ -146,13 +144,38 @@ func TestBytesThatAreNoTextAreReplacedInListsToo(t *testing.T) {
 	event.SubjectIds = []string{"a", "b\xff"}
 	turn.Report(event)
 	tools := []string{"\xff"}
-	turn.Recall(ctx, RecallTools(tools...))
+	turn.Recall(Within(ctx, 30*time.Second), RecallTools(tools...))
 	turn.FinishGoal(success, nil, Goal{ID: "g", Objective: "o", SubjectIDs: []string{"\xff"}})
 	if err := client.Flush(ctx); err != nil || turn.Err() != nil || len(peer.ids) != 2 {
 		t.Error(err, turn.Err(), peer.ids)
 	}
 	if tools[0] != "\xff" || event.SubjectIds[1] != "b\xff" {
 		t.Error("what the agent holds was changed")
+	}
+}
+
+// As that of a whole request. Seen to fail, after ten seconds, when the context's deadline counts alone.
+func TestAnAgentWaitsNoLongerThanItSaid(t *testing.T) {
+	turn := listen(t, acks(), nil).BeginTurn(TurnOptions{})
+	long, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	short, enough := context.WithTimeout(long, 100*time.Millisecond)
+	defer enough()
+	for name, bounds := range map[string]struct {
+		ctx   context.Context
+		limit time.Duration
+	}{
+		"its own time":         {long, planLimit},
+		"Within":               {Within(long, 2*planLimit), 2 * planLimit},
+		"the context's before": {Within(short, 2*planLimit), 0},
+	} {
+		began := time.Now()
+		if turn.Plan(bounds.ctx) != nil {
+			t.Error("there is a plan")
+		}
+		if took := time.Since(began); took < bounds.limit || took > 5*time.Second {
+			t.Errorf("%s: it took %v", name, took)
+		}
 	}
 }
 
@@ -168,8 +191,8 @@ func (w *waited) Done() <-chan struct{} {
 	return w.Context.Done()
 }
 
-// As by tools that run at once: what one of them reports meanwhile is received late. Seen to fail, at the context's
-// end, when all that is reported is waited for.
+// As by tools that run at once: what one of them reports meanwhile is received late. Seen to fail, after
+// 30 seconds, when all that is reported is waited for.
 func TestWhatIsReportedLaterIsNotWaitedFor(t *testing.T) {
 	client := listen(t, func(stream pb.ThinkingService_RunTurnServer) error {
 		for received := 0; received < 3; {
@@ -192,9 +215,7 @@ func TestWhatIsReportedLaterIsNotWaitedFor(t *testing.T) {
 	} {
 		turn := client.BeginTurn(TurnOptions{})
 		turn.Report(ToolCalled("look", "{}"))
-		limited, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		defer cancel()
-		ctx := &waited{Context: limited, begun: make(chan struct{})}
+		ctx := &waited{Context: Within(t.Context(), 30*time.Second), begun: make(chan struct{})}
 		answered := make(chan struct{})
 		go func() { ask(turn, ctx); close(answered) }()
 		<-ctx.begun

@@ -105,7 +105,7 @@ func TestOutcomesAndGoalsAreTriedAgainUnderTheSameID(t *testing.T) {
 	turn := client.BeginTurn(TurnOptions{TurnID: "t"})
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	if turn.Plan(ctx) == nil {
+	if turn.Plan(Within(ctx, 30*time.Second)) == nil {
 		t.Fatal("no plan")
 	}
 	turn.FinishGoal(success, nil, Goal{ID: "g", Objective: "o"})
@@ -219,8 +219,7 @@ func TestOneThatNeverAnswersIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer leaveNow(client)
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
+	ctx := Within(t.Context(), 30*time.Second)
 	turn := client.BeginTurn(TurnOptions{})
 	began := time.Now()
 	if turn.Plan(ctx) != nil || time.Since(began) > 10*time.Second {
@@ -269,8 +268,7 @@ func TestATokenThatIsMissingIsToldAsThat(t *testing.T) {
 // Seen to fail when all turns share one connection: the peer takes 100 streams on each.
 func TestTurnsTakeAsManyConnectionsAsTheyNeed(t *testing.T) {
 	client := listen(t, acks(plan("")), nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
+	ctx := Within(t.Context(), 30*time.Second)
 	turns := make([]*Turn, 2*streamsAtOnce+1)
 	for i := range turns {
 		turns[i] = client.BeginTurn(TurnOptions{})

@@ -149,7 +149,7 @@ func TestCallsAnswerSoonAfterASilentOutage(t *testing.T) {
 	defer cancel()
 	// Each connection has carried something.
 	turn := client.BeginTurn(TurnOptions{})
-	turn.Advice(ctx)
+	turn.Advice(Within(ctx, 30*time.Second))
 	recall := func() error {
 		_, err := client.Memory.BuildMemoryContext(ctx, &pb.BuildMemoryContextRequest{})
 		return err

@@ -31,7 +31,7 @@ func turns(t *testing.T, client *Client, count int) {
 			for range count / turnsAtOnce {
 				turn := client.BeginTurn(TurnOptions{})
 				turn.Report(ToolCalled("look", "{}"))
-				turn.Advice(ctx)
+				turn.Advice(Within(ctx, patience))
 				turn.Finish(success, nil)
 				if err := turn.delivered(ctx); err != nil {
 					t.Error(err)

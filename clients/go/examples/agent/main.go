@@ -34,8 +34,7 @@ func turn(ctx context.Context, client *sidemirror.Client) []string {
 		Goal: &sidemirror.Goal{ID: "open-orders", Objective: "Know how many orders are open"},
 	})
 	defer turn.End(nil)
-	patient, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
+	patient := sidemirror.Within(ctx, 10*time.Second)
 	messages := []string{"You are helpful."}
 	if plan := turn.Plan(patient); plan != nil {
 		messages[0] = plan.GetSystemPrompt()

@@ -32,16 +32,13 @@ func (r *runner) many(given object) error {
 		running.Add(1)
 		go func() {
 			defer running.Done()
-			ctx, cancel := context.WithTimeout(context.Background(), 8*patience)
-			defer cancel()
+			ctx := sidemirror.Within(context.Background(), 8*patience)
 			name := fmt.Sprintf("%s-%d", given["prefix"], number)
 			turn := r.client.BeginTurn(sidemirror.TurnOptions{TurnID: name, Started: &pb.TurnStarted{
 				SessionId: name, Task: given["task"].(string), Config: &pb.ThinkingConfig{Level: pb.ThinkLevel_THINK_LEVEL_MEDIUM},
 			}})
 			count(&plans, turn.Plan(ctx) != nil)
-			recall, enough := context.WithTimeout(ctx, patience)
-			count(&recalls, turn.Recall(recall) != nil)
-			enough()
+			count(&recalls, turn.Recall(sidemirror.Within(ctx, patience)) != nil)
 			turn.Report(sidemirror.ToolCalled("run_sql", "SELECT 1"))
 			turn.Report(sidemirror.ToolReturned("no such column: status", true))
 			count(&directives, len(turn.Advice(ctx)) > 0)

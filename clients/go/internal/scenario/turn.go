@@ -127,7 +127,7 @@ func limited(step object, limit time.Duration) (context.Context, context.CancelF
 	if limit == 0 {
 		return context.WithCancel(context.Background())
 	}
-	return context.WithTimeout(context.Background(), limit)
+	return context.WithTimeout(sidemirror.Within(context.Background(), limit), limit)
 }
 
 // ask has the helper answer, and checks the answer and how long it took.
