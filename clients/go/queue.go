@@ -28,8 +28,8 @@ const (
 	// longestName of a tool, in characters, is what the sidecar takes; it takes none without a name.
 	longestName = 256
 	unnamed     = "unnamed"
-	// mostEventBytes: a larger one, or a larger report, would not fit the sidecar's 4 MiB a message. An event of more than
-	// 1 MiB, which with its texts cut only a turn's beginning can be, is refused by the sidecar, which says why.
+	// mostEventBytes: a larger one, or a larger report, would not fit the sidecar's 4 MiB a message. What the
+	// sidecar takes of an event, which is less, it says itself when it refuses the turn.
 	mostEventBytes = 4<<20 - 64<<10
 	// mostDirectives that nobody takes are kept: the oldest go.
 	mostDirectives = 1_000
@@ -92,6 +92,8 @@ func (t *Turn) put(event *pb.TurnEvent, size int) {
 		if t.finishing && !t.late {
 			t.late = true
 			go slog.Warn("the turn is finished: what is reported after that is not delivered", "turn_id", t.ID)
+		} else if size > mostEventBytes {
+			go slog.Warn("an event that is too large for a message is not delivered", "turn_id", t.ID)
 		}
 		t.dropEvents(1)
 		t.finishing = t.finishing || ends

@@ -48,6 +48,15 @@ def test_a_whole_turn(language: Language, beside: Sidecar) -> None:
 
 
 @every_language
+def test_a_beginning_that_is_too_large(language: Language, beside: Sidecar) -> None:
+    """What the sidecar takes of an event it says itself, and what fits no message the client. Seen to fail for Java and
+    TypeScript when they drop what the sidecar would refuse, and for the others without a warning."""
+    beside.variables["text"] = "x" * 100_000
+    ran = run_scenario(ready(language), "large.json", beside, language.folder)
+    assert ran.errors.count("too large for a message") == 1
+
+
+@every_language
 @pytest.mark.parametrize(("how", "back"), [("kill", "start"), ("pause", "continue")])
 def test_an_outage(language: Language, how: str, back: str, beside: Sidecar) -> None:
     """Seen to fail for Python, with `pause`, when nothing looks for silence: the first advice takes its 20 s."""

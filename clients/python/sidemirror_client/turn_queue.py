@@ -33,8 +33,8 @@ _CUT = " … [cut]"
 # turn.
 _LONGEST_NAME = 256
 _UNNAMED = "unnamed"
-# What would not fit the sidecar's 4 MiB a message, texts cut: a goal's tasks, or the messages of a turn's beginning. It
-# takes 1 MiB of an event; a larger one is sent all the same, since it says then why the turn is refused.
+# What would not fit the sidecar's 4 MiB a message, texts cut: a goal's tasks, or the messages of a turn's beginning.
+# What the sidecar takes of an event, which is less, it says itself when it refuses the turn.
 _MOST_MESSAGE_BYTES = 4 * 1024 * 1024 - 64 * 1024
 # Events to which the sidecar says nothing, and behind which others come soon.
 _GATHERED = frozenset({"model_started", "model_returned", "tool_called"})
@@ -129,6 +129,8 @@ class Queue:
             _log.warning("turn %s is finished: another finish changes nothing", self.turn_id)
         elif is_late:
             _log.warning("turn %s is finished: what is reported after that is not delivered", self.turn_id)
+        elif size > _MOST_MESSAGE_BYTES:
+            _log.warning("turn %s: an event that is too large for a message is not delivered", self.turn_id)
         return Wakes.NOT
 
     def _take_in(self, event: pb.TurnEvent, size: int, kind: str | None, can_wait: bool) -> Wakes:

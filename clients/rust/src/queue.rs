@@ -22,8 +22,8 @@ const MOST_EVENTS: usize = 10_000;
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 /// What an event or a report takes here beside its bytes, about.
 const BESIDE_BYTES: usize = 512;
-/// An event that would not fit the 4 MiB that the sidecar reads as a message, texts cut. One of more than 1 MiB, which is
-/// what it takes, it refuses itself and says so.
+/// A larger event would not fit the 4 MiB that the sidecar reads as a message, texts cut. What the sidecar takes of an
+/// event, which is less, it says itself when it refuses the turn.
 const MOST_EVENT_BYTES: usize = 4 * 1024 * 1024 - 64 * 1024;
 /// Directives that nobody takes: the oldest go.
 const MOST_DIRECTIVES: usize = 1_000;
@@ -162,6 +162,9 @@ impl Shared {
             if is_late {
                 let turn_id = &self.id;
                 warning!("the turn is finished: what is reported after that is not delivered", turn_id);
+            } else if size > MOST_EVENT_BYTES {
+                let turn_id = &self.id;
+                warning!("an event that is too large for a message is not delivered", turn_id);
             }
             return;
         }

@@ -17,8 +17,8 @@ const MOST_BYTES = 16 * 1024 * 1024;
 /** The same of all turns of a client, and how many turns may be open: one that begins beyond that is not reported. */
 export const MOST_BYTES_IN_ALL = 64 * 1024 * 1024;
 export const MOST_TURNS = 10_000;
-/** The sidecar refuses the whole turn for an event of more than 1 MiB, texts cut. The rest is for what is filled in. */
-const MOST_EVENT_BYTES = 1024 * 1024 - 1024;
+/** A larger event would not fit the sidecar's 4 MiB a message. What it takes of an event, texts cut, it says itself. */
+const MOST_EVENT_BYTES = 4 * 1024 * 1024 - 64 * 1024;
 /** Directives that nobody takes: the oldest go. */
 const MOST_DIRECTIVES = 1_000;
 
@@ -84,8 +84,8 @@ export class Queue {
         const late = `turn ${this.turnId} is finished: what is reported after that is not delivered`;
         process.emitWarning(late, "SidemirrorWarning");
       } else if (isLarge) {
-        const large = `a ${event.kind.case} of ${bytes} bytes is not reported, the sidecar takes 1 MiB`;
-        process.emitWarning(`turn ${this.turnId}: ${large}`, "SidemirrorWarning");
+        const large = `turn ${this.turnId}: an event that is too large for a message is not delivered`;
+        process.emitWarning(large, "SidemirrorWarning");
       }
       this.dropEvents(1);
     } else {

@@ -94,7 +94,7 @@ public final class AgentTurn implements AutoCloseable {
   /**
    * Takes an event. Never waits. Of a text of more than 256 KiB, which is what the sidecar takes, the beginning is kept, and
    * so it is of a tool's name of more than 256 characters; half a surrogate pair is replaced. A call whose tool has no name
-   * is one of {@code unnamed}. An event of more than 1 MiB all the same is dropped, as a warning says.
+   * is one of {@code unnamed}. An event that is too large for a message all the same is dropped, as a warning says.
    *
    * @param given the event; its id, its time and the agent are filled in where it has none
    * @return the event's id

@@ -28,10 +28,11 @@ import java.util.function.Predicate;
  * monitor is held for moments only, since the agent's thread takes it too.
  */
 final class TurnQueue {
-  /** What the sidecar takes in a turn, and the largest event, texts cut: for a larger one it refuses the whole turn. */
+  /** What the sidecar takes in a turn. */
   private static final int MOST_EVENTS = 10_000;
 
-  private static final int MOST_EVENT_BYTES = 1 << 20;
+  /** A larger event would not fit the sidecar's 4 MiB a message. What it takes of one, texts cut, it says itself. */
+  private static final int MOST_EVENT_BYTES = (4 << 20) - (64 << 10);
 
   /** A request is kept well below the sidecar's 4 MiB a message. */
   private static final int BATCH_EVENTS = 500;
@@ -54,7 +55,7 @@ final class TurnQueue {
     /** Kept, and the client's own thread has to be told. */
     RINGS(null),
     DROPPED(null),
-    TOO_LARGE("turn {0}: an event of more than 1 MiB is not delivered"),
+    TOO_LARGE("turn {0}: an event that is too large for a message is not delivered"),
     LATE("turn {0} is finished: what is reported after that is not delivered"),
     AGAIN("turn {0} is finished: another finish changes nothing");
 
