@@ -18,8 +18,8 @@ const (
 	// A request is kept well below the sidecar's 4 MiB a message.
 	batchEvents = 500
 	batchBytes  = 1 << 20
-	// mostTries: a turn is lost when so many streams in a row have ended with INTERNAL and nothing more of it was durable
-	// after them; a report is lost after as many calls.
+	// mostTries: a turn is lost when so many streams in a row have failed without a word that it passes, and nothing more of
+	// it was durable after them; a report is lost after as many calls.
 	mostTries = 10
 	// reportDeadline is the longest that a report may take.
 	reportDeadline = 10 * time.Second
@@ -52,10 +52,9 @@ func (t *Turn) deliverEvents() bool {
 		failures++
 		if durable > 0 {
 			failures, tries = 0, 0
-		} else if status.Code(err) == codes.Internal {
+		} else if here.Err() == nil && isCounted(err) {
 			tries++
 		}
-		problem := ProblemOf(err)
 		// One that is closed without a word is no better than one that breaks.
 		pause := min(time.Duration(failures)*firstPause, longestPause)
 		switch {
@@ -73,16 +72,14 @@ func (t *Turn) deliverEvents() bool {
 		case tries >= mostTries:
 			t.refuse(err, "a turn is lost, the sidecar has failed with it", "turn_id", t.ID, "tries", tries, "why", err)
 			return false
-		case status.Code(err) == codes.ResourceExhausted && problem.RetryAfter > 0:
+		case isForNow(err):
 			t.link.heard()
 			if !toldLater {
 				slog.Warn("the sidecar refuses a turn for now", "turn_id", t.ID, "why", err)
 			}
 			toldLater = true
-			pause = max(pause, problem.RetryAfter)
-		case status.Code(err) == codes.Internal && problem.Reason != "", isRefusedStream(err),
-			status.Code(err) == codes.Canceled:
-			// It is there. A stream that the sidecar gives up is CANCELLED; a connection that breaks is UNAVAILABLE.
+			pause = max(pause, ProblemOf(err).RetryAfter)
+		case isThere(err):
 		default:
 			t.link.failed(err, outages)
 		}
@@ -114,6 +111,26 @@ func isFinal(err error) bool {
 		return problem.Reason != "" && problem.RetryAfter == 0
 	}
 	return false
+}
+
+// isForNow: there is no room, and the sidecar says when there will be.
+func isForNow(err error) bool {
+	return status.Code(err) == codes.ResourceExhausted && ProblemOf(err).RetryAfter > 0
+}
+
+// isThere: what has failed, and is not final, is no absence. A stream or call that somebody gives up is CANCELLED; a
+// connection that breaks is UNAVAILABLE.
+func isThere(err error) bool {
+	return isAnswer(err) || isRefusedStream(err) || status.Code(err) == codes.Canceled
+}
+
+// isCounted: nobody says that it passes, so it is not tried for ever.
+func isCounted(err error) bool {
+	switch status.Code(err) {
+	case codes.OK, codes.Unavailable, codes.Unauthenticated:
+		return false
+	}
+	return ProblemOf(err).RetryAfter == 0
 }
 
 // run is one stream. It returns how many events of it are durable, and no error when the sidecar has closed it.
@@ -366,24 +383,24 @@ func (t *Turn) deliverReport(after *report) bool {
 			t.forgetReport(false)
 			return true
 		}
-		if status.Code(err) == codes.Internal {
+		if here.Err() == nil && isCounted(err) && !isSlow(err) {
 			tries++
 		}
-		problem := ProblemOf(err)
+		pause := min(time.Duration(failures)*firstPause, longestPause)
 		switch {
 		case t.link.ctx.Err() != nil:
 			return false
-		case isNotLetIn(err), isGone(err):
-			t.link.failed(err, outages)
-		case here.Err() != nil, isRefusedStream(err), problem.RetryAfter > 0, isSlow(err),
-			status.Code(err) == codes.Unavailable, status.Code(err) == codes.Internal && tries < mostTries:
-			// It will be taken later.
-		default:
+		case isFinal(err), tries >= mostTries:
 			slog.Warn("the sidecar has refused what follows a turn", "turn_id", t.ID, "is_goal", after.goal != nil, "why", err)
 			t.forgetReport(true)
 			return true
+		case isForNow(err), isUnable(err):
+			pause = max(pause, ProblemOf(err).RetryAfter)
+		case here.Err() != nil, isSlow(err), isThere(err):
+		default:
+			t.link.failed(err, outages)
 		}
-		t.link.sleep(max(problem.RetryAfter, min(time.Duration(failures)*firstPause, longestPause)))
+		t.link.sleep(pause)
 	}
 }
 

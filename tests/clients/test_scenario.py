@@ -15,7 +15,7 @@ from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from tests.clients.full import FullConnection
 from tests.clients.harness import SCENARIO, Sidecar, run_scenario, sidecar
 from tests.clients.languages import LANGUAGES, Language, ready
-from tests.clients.troubled import AWAY, REFUSED, RETRY_AFTER_S, Troubled
+from tests.clients.troubled import AWAY, REFUSED, RETRY_AFTER_S, STATUSES, Troubled
 from tests.wire.access import ACME, UNKNOWN, Certificates, write_access
 
 pytestmark = [
@@ -26,7 +26,7 @@ pytestmark = [
 LONGEST_MS = 50.0
 # The turns of away.json, and the moments at which its sidecar goes and comes, are of so many.
 THOUSAND = 1_000
-# Streams in a row that end with INTERNAL, until a turn is lost.
+# Streams in a row that fail, until a turn is lost; and calls, until a report is.
 TRIES = 10
 # Calls that HTTP/2 refuses in a row: of a turn more than gRPC makes again by itself; of a stub less than clients try.
 REFUSALS = {"RunTurn": 5, "Critique": 7, "GetServerInfo": 2}
@@ -94,6 +94,24 @@ def test_turns_that_the_sidecar_fails_with(language: Language, tmp_path: Path) -
     assert ran.errors.count("has no answer now") == 1
     bare = ran.lines.index("step a turn that something between always fails with")
     assert [line for line in ran.lines[:bare] if line.startswith("told ")] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
+def test_what_a_status_means(language: Language, tmp_path: Path) -> None:
+    """A stream and a goal's report that always end with a status that is no refusal are tried ten times and then lost.
+    It is the sidecar's absence where nobody says why, and told once. A call that the agent waits for comes to nothing,
+    which is no absence.
+
+    Seen to fail for each client as it was: CANCELLED of a stream was tried for ever, by three of them as an absence;
+    UNKNOWN of a report was dropped at once by Go and Rust, and tried for ever by the others."""
+    command = ready(language)
+    with Troubled(tmp_path) as troubled:
+        ran = run_scenario(command, "statuses.json", troubled, language.folder)
+    assert [len(troubled.streams_s[kind]) for kind in (*STATUSES, "slow")] == [TRIES] * 4
+    assert {kind: len(times) for kind, times in troubled.reports_s.items()} == dict.fromkeys(STATUSES, TRIES)
+    told = [line for line in ran.lines if line.startswith("told ")]
+    assert len(told) == 1
+    assert ran.lines.index(told[0]) > ran.lines.index("step a turn that something between always fails with")
 
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)

@@ -27,17 +27,24 @@ HEALTHY_S = 4.0
 ASKED_S = 1.5
 # Lessons come so late, and the verdict on "late": by then a client has asked whether the sidecar is there.
 LATE_S = 2.5
+# Statuses without details, by the names of what always ends with them: turns, goals and verdicts.
+STATUSES = {
+    "cancelled": grpc.StatusCode.CANCELLED,
+    "unknown": grpc.StatusCode.UNKNOWN,
+    "aborted": grpc.StatusCode.ABORTED,
+}
 # So late "busy" ends: by then the client has given the check up.
 ENDS_S = 1.5
 
 
 class Troubled(grpc.GenericRpcHandler):
-    """`internal` and `bare`: each stream ends with INTERNAL, the second kind without details. `later`: the first ones
+    """`internal` and `bare`: each stream ends with INTERNAL, the second kind without details. `slow`: with
+    DEADLINE_EXCEEDED. `later`: the first ones
     with RESOURCE_EXHAUSTED and when to come again. `slowly`: each stream takes one event and ends with INTERNAL.
     `behind`: it is told two blocks, and the stream ends with INTERNAL behind the summary, without details.
     `busy`: the first answer waits until a health check has come, which is answered later still. The first reports of
     outcomes, and of goals, find the store away, and each critique of "no model" the model. One of "the end" finds the
-    sidecar about to end."""
+    sidecar about to end. Streams, goals and critiques of each of STATUSES end with it."""
 
     def __init__(self, folder: Path) -> None:
         self.socket = folder / "troubled.sock"
@@ -108,7 +115,11 @@ class Troubled(grpc.GenericRpcHandler):
         self.outcomes.append(reflective_memory_pb2.ReportOutcomeRequest.FromString(request).receipt_id)
         return reflective_memory_pb2.ReportOutcomeResponse().SerializeToString()
 
-    def _report_goal(self, _request: bytes, context: grpc.ServicerContext) -> bytes:
+    def _report_goal(self, request: bytes, context: grpc.ServicerContext) -> bytes:
+        kind = goal_reflection_pb2.ReportGoalRequest.FromString(request).goal_id.partition("-")[0]
+        if kind in STATUSES:
+            self.reports_s[kind].append(time.monotonic())
+            context.abort(STATUSES[kind], "something between")
         self._report("goal", context)
         return goal_reflection_pb2.ReportGoalResponse().SerializeToString()
 
@@ -127,10 +138,12 @@ class Troubled(grpc.GenericRpcHandler):
             self.streams_s[kind].append(time.monotonic())
             place = len(self.streams_s[kind])
         try:
+            if kind in STATUSES:
+                context.abort(STATUSES[kind], "something between")
             if kind == "bare":
                 context.abort(grpc.StatusCode.INTERNAL, "something between")
-            if kind == "internal":
-                context.abort_with_status(call_status_of(RuntimeError()))
+            if kind in ("internal", "slow"):
+                context.abort_with_status(call_status_of(RuntimeError() if kind == "internal" else TimeoutError()))
             if kind == "later" and place <= REFUSED:
                 context.abort_with_status(call_status_of(StoreFull()))
             if kind == "busy":
@@ -179,6 +192,8 @@ def _judged(request: bytes, context: grpc.ServicerContext) -> bytes:
     response = critique_pb2.CritiqueRequest.FromString(request).response
     if response == "no model":
         context.abort_with_status(call_status_of(ModelUnavailable()))
+    if response in STATUSES:
+        context.abort(STATUSES[response], "something between")
     if response == "the end":
         context.abort_with_status(call_status_of(Draining()))
     time.sleep(LATE_S if response == "late" else 0)

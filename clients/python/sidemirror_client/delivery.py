@@ -14,14 +14,14 @@ import grpc
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_client.link import FIRST_PAUSE_S, LONGEST_PAUSE_S, Link
 from sidemirror_client.pool import Pool
-from sidemirror_client.problem import FINAL, is_refused, is_unable, problem_of, reason_of
+from sidemirror_client.problem import FINAL, is_answer, is_refused, is_unable, problem_of, reason_of
 from sidemirror_client.turn_queue import Queue, Report, Wakes
 
 # What the sidecar takes in one request; bytes are kept well below its 4 MiB a message.
 _BATCH_EVENTS = 500
 _BATCH_BYTES = 1024 * 1024
-# A turn is lost when so many streams in a row have ended with INTERNAL and nothing more of it was durable after them. A
-# report is lost after as many calls.
+# A turn is lost when so many streams in a row have failed without a word that it passes, and nothing more of it was
+# durable after them. A report is lost after as many calls.
 MOST_TRIES = 10
 # The longest that a report may take.
 _REPORT_S = 10.0
@@ -170,7 +170,8 @@ class Delivery:
             except (grpc.RpcError, OSError, ValueError) as error:
                 if self._has_ended():
                     return True
-                tries += _is_internal(error) and not stream.durable
+                # After another outage it was given up here.
+                tries += outage == self._link.outages and _is_counted(error) and not stream.durable
                 if self._is_over() or self._gives_up(error, tries):
                     return False
                 pause_s = self._pause_s(error, outage)
@@ -301,7 +302,7 @@ class Delivery:
                 with self._link.waiting():
                     answer = await self._link.unless_away(self._send(report, _REPORT_S))
             except (grpc.RpcError, OSError, ValueError) as error:
-                tries += _is_internal(error)
+                tries += outage == self._link.outages and _is_counted(error) and not _is_late(error)
                 if isinstance(error, grpc.aio.AioRpcError) and (_is_final(error) or tries >= MOST_TRIES):
                     self._link.say(f"the sidecar has refused {report.what} of turn {self._queue.turn_id}", error)
                     self._queue.drop_report()
@@ -332,7 +333,7 @@ class Delivery:
     def _report_pause_s(self, error: Exception, outage: int) -> float:
         """As of a stream; but a sidecar whose store is away takes the report later, and the agent goes on with it. One
         that has no answer in time is busy: whether it is silent is found otherwise."""
-        if isinstance(error, grpc.aio.AioRpcError) and error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+        if _is_late(error):
             return 0.0
         if isinstance(error, grpc.aio.AioRpcError) and is_unable(error):
             self._link.heard()
@@ -352,7 +353,8 @@ class Delivery:
                     self._told_later = True
                     self._link.say(f"the sidecar refuses turn {self._queue.turn_id} for now", error)
                 return problem.retry_after_s
-            if (_is_internal(error) and problem.reason) or is_refused(error):
+            # CANCELLED: somebody has given the call up. A connection that breaks is UNAVAILABLE.
+            if is_answer(error) or is_refused(error) or error.code() is grpc.StatusCode.CANCELLED:
                 return 0.0
         self._link.lost(reason_of(error) if isinstance(error, grpc.aio.AioRpcError) else str(error), outage)
         return 0.0
@@ -376,10 +378,16 @@ def _is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _is_internal(error: Exception) -> bool:
+def _is_counted(error: Exception) -> bool:
+    """Nobody says that it passes: it is not tried for ever."""
     if not isinstance(error, grpc.aio.AioRpcError) or is_refused(error):
         return False
-    return error.code() is grpc.StatusCode.INTERNAL
+    passes = error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNAUTHENTICATED)
+    return not passes and problem_of(error).retry_after_s is None
+
+
+def _is_late(error: Exception) -> bool:
+    return isinstance(error, grpc.aio.AioRpcError) and error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
 
 
 def _is_final(error: grpc.aio.AioRpcError) -> bool:

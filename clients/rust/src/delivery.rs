@@ -12,7 +12,7 @@ use tonic::{Code, Status, Streaming};
 
 use crate::calls::Carried;
 use crate::link::{about, FIRST_PAUSE, LONGEST_PAUSE};
-use crate::problem::{is_busy, problem_of, unbroken};
+use crate::problem::{is_answer, is_busy, is_counted, problem_of, unbroken};
 use crate::queue::{Sending, Shared};
 use crate::v1::thinking_service_client::ThinkingServiceClient;
 use crate::v1::{turn_directive, turn_event, RunTurnRequest, RunTurnResponse, TurnEvent, TurnResume};
@@ -21,15 +21,16 @@ use crate::warning::warning;
 /// A request is kept well below the 4 MiB that the sidecar takes in a message.
 const BATCH_EVENTS: usize = 500;
 const BATCH_BYTES: usize = 1024 * 1024;
-/// A turn is lost when so many streams in a row have ended with INTERNAL, and nothing more of it was durable after them.
-const MOST_TRIES: u32 = 10;
+/// A turn is lost when so many streams in a row have failed without a word that it passes, and nothing more of it was durable
+/// after them; a report after as many calls.
+pub(crate) const MOST_TRIES: u32 = 10;
 
-/// What the end of a stream means.
+/// What the end of a stream means, and what the failure of a report.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Trouble {
     /// The sidecar has understood, and will say the same again.
     Final,
-    /// The sidecar is there, and takes the turn up again after this time.
+    /// The sidecar is there, and takes it after this time.
     Later(Duration),
     /// The sidecar does not take the token, and may take the one that is in the file later.
     NotLetIn,
@@ -53,10 +54,11 @@ impl Trouble {
             | Code::OutOfRange
             | Code::PermissionDenied
             | Code::Unimplemented => Self::Final,
-            // The sidecar has failed; without its reason something between may have.
-            Code::Internal if !problem_of(status).reason.is_empty() => Self::Later(Duration::ZERO),
             Code::Unauthenticated => Self::NotLetIn,
-            _ if is_busy(status) => Self::Later(Duration::ZERO),
+            // Somebody has given it up. A connection that breaks is UNAVAILABLE.
+            Code::Cancelled => Self::Later(Duration::ZERO),
+            // The sidecar says so; without its reason something between may.
+            _ if is_answer(status) || is_busy(status) => Self::Later(Duration::ZERO),
             _ => Self::Away,
         }
     }
@@ -89,14 +91,14 @@ impl Shared {
             let mut sending = Sending::default();
             let thinking = ThinkingServiceClient::new(room.channel.clone());
             let answer = tokio::select! {
-                answer = self.stream(thinking, outages, &mut sending) => answer,
+                answer = self.stream(thinking, outages, &mut sending) => answer.map_err(unbroken),
                 () = link.gone() => Err(Status::cancelled("given up, because the sidecar is away")),
             };
             drop(room);
             // Whatever has become of the stream behind the summary.
             let answer = if self.has_ended() { Ok(()) } else { answer };
-            let internal = answer.as_ref().is_err_and(|status| status.code() == Code::Internal);
-            (failures, tries) = if sending.durable > 0 { (0, 0) } else { (failures + 1, tries + u32::from(internal)) };
+            let counts = link.is_there() && answer.as_ref().is_err_and(is_counted);
+            (failures, tries) = if sending.durable > 0 { (0, 0) } else { (failures + 1, tries + u32::from(counts)) };
             let mut pause = about((FIRST_PAUSE * failures).min(LONGEST_PAUSE));
             match answer {
                 Ok(()) if self.is_durable() => return Ok(()),
@@ -123,7 +125,7 @@ impl Shared {
                         pause = pause.max(wait);
                     }
                     Trouble::NotLetIn => link.refused(&status, outages),
-                    Trouble::Away => link.lost(&unbroken(status), outages),
+                    Trouble::Away => link.lost(&status, outages),
                 },
             }
             sleep(pause).await;
@@ -288,6 +290,7 @@ mod tests {
             Trouble::Later(Duration::ZERO)
         );
         assert_eq!(Trouble::of(&Status::internal("something between")), Trouble::Away);
+        assert_eq!(Trouble::of(&Status::cancelled("given up")), Trouble::Later(Duration::ZERO));
         assert_eq!(Trouble::of(&Status::not_found("no such turn")), Trouble::Final);
         assert_eq!(Trouble::of(&Status::unavailable("going away")), Trouble::Away);
         assert_eq!(Trouble::of(&Status::unauthenticated("another token, soon")), Trouble::NotLetIn);

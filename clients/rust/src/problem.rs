@@ -54,6 +54,12 @@ pub(crate) fn is_answer(status: &Status) -> bool {
     !is_away && !problem_of(status).reason.is_empty()
 }
 
+/// Whether nobody says that it passes, so that it is not tried for ever.
+pub(crate) fn is_counted(status: &Status) -> bool {
+    let passes = matches!(status.code(), Code::Unavailable | Code::Unauthenticated) || is_busy(status);
+    !passes && problem_of(status).retry_after.is_none()
+}
+
 /// HTTP/2's word for: not begun with, come again. The sidecar still counts streams that have ended.
 pub(crate) fn is_busy(status: &Status) -> bool {
     cause_of(status).contains("refused stream")

@@ -6,9 +6,9 @@ use prost::Message;
 use tokio::time::sleep;
 use tonic::{Code, Status};
 
-use crate::delivery::Trouble;
+use crate::delivery::{Trouble, MOST_TRIES};
 use crate::link::{about, FIRST_PAUSE};
-use crate::problem::{is_unable, problem_of, unbroken};
+use crate::problem::{is_counted, is_unable, problem_of, unbroken};
 use crate::queue::Shared;
 use crate::texts::cut_goal;
 use crate::v1::{GoalState, ReportGoalRequest, ReportOutcomeRequest, TaskOutcome};
@@ -16,8 +16,6 @@ use crate::warning::warning;
 
 /// The longest that a report may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A report is lost after so many calls that end with INTERNAL.
-const MOST_TRIES: u32 = 10;
 
 /// One call, under a request_id that stays the same when it is sent again.
 #[derive(Debug, Clone)]
@@ -86,32 +84,27 @@ impl Shared {
                 link.answered(outages);
                 return false;
             };
-            tries += u32::from(status.code() == Code::Internal);
             let status = unbroken(status);
-            let wait = match (status.code(), Trouble::of(&status)) {
-                (Code::Cancelled | Code::DeadlineExceeded, _) => Duration::ZERO,
-                (_, Trouble::Later(wait)) if tries < MOST_TRIES => wait,
-                (_, Trouble::NotLetIn) => {
-                    link.refused(&status, outages);
-                    Duration::ZERO
-                }
-                // Its store is away: it takes the report later.
-                (Code::Unavailable, _) if is_unable(&status) => {
-                    link.heard();
-                    problem_of(&status).retry_after.unwrap_or_default()
-                }
-                (Code::Unavailable, _) => {
-                    link.lost(&status, outages);
-                    Duration::ZERO
-                }
-                (Code::Internal, _) if tries < MOST_TRIES => Duration::ZERO,
-                _ => {
+            let is_late = status.code() == Code::DeadlineExceeded;
+            tries += u32::from(link.is_there() && is_counted(&status) && !is_late);
+            let mut wait = about(FIRST_PAUSE);
+            match Trouble::of(&status) {
+                trouble if trouble == Trouble::Final || tries >= MOST_TRIES => {
                     let what = if report.is_goal() { "goal" } else { "outcome" };
                     warning!("the sidecar has refused a report of a turn", turn_id, what, status);
                     return true;
                 }
-            };
-            sleep(wait.max(about(FIRST_PAUSE))).await;
+                _ if is_late => {}
+                // Its store is away: it takes the report later.
+                _ if is_unable(&status) => {
+                    link.heard();
+                    wait = wait.max(problem_of(&status).retry_after.unwrap_or_default());
+                }
+                Trouble::Later(pause) => wait = wait.max(pause),
+                Trouble::NotLetIn => link.refused(&status, outages),
+                _ => link.lost(&status, outages),
+            }
+            sleep(wait).await;
         }
     }
 

@@ -6,7 +6,7 @@ import type { TurnPlan, TurnSummary } from "@sidemirror/api/v1/thinking";
 import type { Connection } from "./connection.js";
 import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, LONGEST_TIMER_MS, type Link, type Underway } from "./link.js";
 import type { Pool } from "./pool.js";
-import { corrected, isFinal, isRefusedStream, isUnable, problemOf } from "./problem.js";
+import { broken, corrected, isCounted, isFinal, isThere, isUnable, problemOf } from "./problem.js";
 import type { Queue, Report } from "./queue.js";
 import { Signal } from "./signal.js";
 
@@ -14,8 +14,8 @@ import { Signal } from "./signal.js";
 const BATCH_EVENTS = 500;
 const BATCH_BYTES = 1024 * 1024;
 /**
- * A turn is lost when so many streams in a row have ended with INTERNAL and nothing more of it was durable after them. A
- * report is lost after as many calls.
+ * A turn is lost when so many streams in a row have failed without a word that it passes, and nothing more of it was durable
+ * after them. A report is lost after as many calls.
  */
 const MOST_TRIES = 10;
 /** The longest that a report may take. */
@@ -162,11 +162,12 @@ export class Delivery implements Underway {
         // Closed by the sidecar, because nothing was said for long: opened again when there is something.
         while (!this.isOver && this.queue.events.length === 0) await this.toSend.next();
       } catch (thrown) {
-        const error = corrected(thrown);
+        const error = broken(corrected(thrown));
         if (this.isOver) return false;
         // The summary is the last that is said of a turn: whatever has become of the stream behind it.
         if (this.summary && this.queue.events.length === 0) return true;
-        if (error.code === Code.Internal && sending.durable === 0) tries++;
+        // After another outage it was given up here.
+        if (outages === link.outages && isCounted(error) && sending.durable === 0) tries++;
         if (link.reachable && this.givesUp(error, tries)) return false;
         leastMs = this.leastPauseMs(error, outages);
       } finally {
@@ -280,7 +281,8 @@ export class Delivery implements Underway {
       } catch (thrown) {
         const error = corrected(thrown);
         if (this.isOver) return;
-        if (error.code === Code.Internal) tries++;
+        const isLate = error.code === Code.DeadlineExceeded;
+        if (outages === link.outages && isCounted(error) && !isLate) tries++;
         if (link.reachable && (isFinal(error) || tries >= MOST_TRIES)) {
           warn(`the sidecar has refused to take one of the ${report.kind} of turn ${this.turnId}`, error);
           this.queue.forgetReport(false);
@@ -290,7 +292,7 @@ export class Delivery implements Underway {
           // Its store is away: it takes the report later.
           link.heard();
           leastMs = Math.max(leastMs, problemOf(error).retryAfterMs ?? 0);
-        } else if (error.code !== Code.DeadlineExceeded) leastMs = Math.max(leastMs, this.leastPauseMs(error, outages));
+        } else if (!isLate) leastMs = Math.max(leastMs, this.leastPauseMs(error, outages));
       }
       await this.rest(leastMs);
     }
@@ -312,14 +314,14 @@ export class Delivery implements Underway {
   /** How long the sidecar wants to be left alone. It is away where neither it nor HTTP/2 says what the matter is. */
   private leastPauseMs(error: ConnectError, outages: number): number {
     const { link } = this.home;
-    const { reason, retryAfterMs } = problemOf(error);
+    const { retryAfterMs } = problemOf(error);
     if (error.code === Code.Unauthenticated) link.refused(error, outages);
     else if (error.code === Code.ResourceExhausted && retryAfterMs !== undefined) {
       link.heard();
       if (!this.hasToldLater) warn(`the sidecar refuses turn ${this.turnId} for now`, error);
       this.hasToldLater = true;
       return retryAfterMs;
-    } else if (!(error.code === Code.Internal && reason !== "") && !isRefusedStream(error)) link.lost(error, outages);
+    } else if (!isThere(error)) link.lost(error, outages);
     return 0;
   }
 

@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { corrected, isAbsence, isUnable, problemOf, TokenUnusable } from "./problem.js";
+import { broken, corrected, isAbsence, isUnable, problemOf, TokenUnusable } from "./problem.js";
 import { Signal } from "./signal.js";
 
 /** After so long the sidecar counts as back. */
@@ -303,7 +303,7 @@ export class Link {
       await this.ways.ask(ASKED_MS);
       this.heard();
     } catch (thrown) {
-      const error = corrected(thrown);
+      const error = broken(corrected(thrown));
       const isSilent = error.code === Code.DeadlineExceeded || isAbsence(error);
       // One that was held up meanwhile may have its answer, unread.
       if (!isSilent || this.heldUpMs >= began) this.heard();

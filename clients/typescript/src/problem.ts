@@ -38,21 +38,23 @@ export function corrected(error: unknown): ConnectError {
 }
 
 /**
- * UNAVAILABLE for a call that nobody has cancelled and that has no connection: the sidecar's certificate is not taken, which
- * connect-node calls INTERNAL, or the connection broke, which Node.js calls CANCEL. So it does where the sidecar wants a
- * certificate and there is none: TLS 1.3 says that only afterwards. Any other error as it is.
+ * UNAVAILABLE for a stream or call that nobody has cancelled and that has no connection: the sidecar's certificate is not
+ * taken, which connect-node calls INTERNAL, or the connection broke, which it calls ABORTED or INTERNAL, and Node.js CANCEL.
+ * So it does where the sidecar wants a certificate and there is none: TLS 1.3 says that only afterwards. Any other error as
+ * it is: what the sidecar itself says has no error of Node.js as its cause.
  */
 export function broken<E>(error: E): E | ConnectError {
   if (!(error instanceof ConnectError)) return error;
-  const broke = error.code === Code.Canceled && /error code CANCEL\b/.test(error.rawMessage);
-  const untrusted = error.code === Code.Internal && TLS_CODES.test(`${(error.cause as NodeJS.ErrnoException | undefined)?.code}`);
-  if (!broke && !untrusted) return error;
-  const why = `the connection ${broke ? "broke" : "cannot be made"}: ${error.rawMessage}`;
+  const cause = (error.cause as NodeJS.ErrnoException | undefined)?.code;
+  const reset = error.code === Code.Canceled && /error code CANCEL\b/.test(error.rawMessage);
+  const lost = [Code.Aborted, Code.Internal].includes(error.code) && typeof cause === "string" && cause !== STREAM_ERROR;
+  if (!reset && !lost) return error;
+  const why = `there is no connection: ${error.rawMessage}`;
   return new ConnectError(why, Code.Unavailable, error.metadata, undefined, error.cause);
 }
 
-/** Of the errors of Node.js those of certificates, which are OpenSSL's and its own. */
-const TLS_CODES = /CERT|SIGNATURE|^ERR_SSL|^ERR_TLS|^HOSTNAME_MISMATCH$|_CA$/;
+/** Of the errors of Node.js the one of a single stream, whose connection goes on. */
+const STREAM_ERROR = "ERR_HTTP2_STREAM_ERROR";
 
 /** Whether HTTP/2 has refused the call. It says so in the error's text only. */
 export function isRefusedStream(error: ConnectError): boolean {
@@ -67,16 +69,27 @@ export function isUnable(error: ConnectError): boolean {
   return error.code === Code.Unavailable && !["", "DRAINING"].includes(problemOf(error).reason);
 }
 
-/**
- * Whether a call failed because nobody is there: the connection cannot be made, or breaks. Of that connect-node says
- * UNAVAILABLE, ABORTED, CANCELED or INTERNAL, and never with details.
- */
+/** Whether a call failed because nobody is there: the connection cannot be made, or breaks. */
 export function isAbsence(error: ConnectError): boolean {
-  if (isRefusedStream(error)) return false;
-  if (error.code === Code.Unavailable) return true;
-  const codes = [Code.Aborted, Code.Canceled, Code.Internal, Code.Unknown];
-  return codes.includes(error.code) && problemOf(error).reason === "";
+  return error.code === Code.Unavailable && !isRefusedStream(error);
 }
+
+/**
+ * Whether what has failed, and is not final, is no absence: the sidecar itself says why, HTTP/2 has refused the stream or
+ * call, or somebody has given it up. A connection that breaks is UNAVAILABLE.
+ */
+export function isThere(error: ConnectError): boolean {
+  const isAnswer = !PASSING.has(error.code) && problemOf(error).reason !== "";
+  return isAnswer || isRefusedStream(error) || error.code === Code.Canceled;
+}
+
+/** Whether nobody says that it passes, so that it is not tried for ever. */
+export function isCounted(error: ConnectError): boolean {
+  return !PASSING.has(error.code) && problemOf(error).retryAfterMs === undefined;
+}
+
+/** The sidecar is away, or may take another token. */
+const PASSING = new Set([Code.Unavailable, Code.Unauthenticated]);
 
 /** The sidecar has understood, and will say the same again. */
 const FINAL = new Set([

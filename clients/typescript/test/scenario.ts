@@ -84,7 +84,7 @@ function checkError(step: Step, error: unknown): void {
   const expected = step["error"];
   if (!expected) throw error;
   const problem = problemOf(error);
-  const code = Code[ConnectError.from(error).code]?.replace(/(?<=.)([A-Z])/g, "_$1").toUpperCase();
+  const code = Code[ConnectError.from(error).code]?.replace(/(?<=.)([A-Z])/g, "_$1").replace("eled", "elled").toUpperCase();
   const fields: string[] = expected.fields ?? [];
   const same = code === expected.code && (expected.reason ?? problem.reason) === problem.reason;
   if (!same || !fields.every((field) => field in problem.fields)) {

@@ -346,7 +346,8 @@ func codeName(code codes.Code) string {
 		"INVALID_ARGUMENT": codes.InvalidArgument, "NOT_FOUND": codes.NotFound, "ALREADY_EXISTS": codes.AlreadyExists,
 		"FAILED_PRECONDITION": codes.FailedPrecondition, "UNAVAILABLE": codes.Unavailable,
 		"DEADLINE_EXCEEDED": codes.DeadlineExceeded, "UNAUTHENTICATED": codes.Unauthenticated,
-		"PERMISSION_DENIED": codes.PermissionDenied, "INTERNAL": codes.Internal,
+		"PERMISSION_DENIED": codes.PermissionDenied, "INTERNAL": codes.Internal, "CANCELLED": codes.Canceled,
+		"UNKNOWN": codes.Unknown, "ABORTED": codes.Aborted,
 	} {
 		if each == code {
 			return name

@@ -136,6 +136,9 @@ pub(crate) fn check_error(expected: &Value, status: &Status) -> Result<(), Failu
         Code::Unauthenticated => "UNAUTHENTICATED",
         Code::PermissionDenied => "PERMISSION_DENIED",
         Code::Internal => "INTERNAL",
+        Code::Cancelled => "CANCELLED",
+        Code::Unknown => "UNKNOWN",
+        Code::Aborted => "ABORTED",
         _ => "another",
     };
     let mut fields = expected["fields"].as_array().into_iter().flatten().filter_map(Value::as_str);

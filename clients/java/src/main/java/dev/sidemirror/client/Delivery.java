@@ -29,7 +29,10 @@ import java.util.function.Function;
  * and goals follow once the turn is durable, each under a request_id that stays the same. On the client's own thread.
  */
 final class Delivery {
-  /** A turn is lost when so many streams in a row have ended with INTERNAL, and nothing more of it was durable after. */
+  /**
+   * A turn is lost when so many streams in a row have failed without a word that it passes, and nothing more of it was
+   * durable after. A report is lost after as many calls.
+   */
   private static final int MOST_TRIES = 10;
 
   /** The longest that a report may take. */
@@ -109,7 +112,7 @@ final class Delivery {
     stream = null;
     link.silence().settled(this);
     failures++;
-    tries += Trouble.isInternal(why) ? 1 : 0;
+    tries += Trouble.isCounted(why) ? 1 : 0;
     if (ended.durable > 0) {
       failures = 0;
       tries = 0;
@@ -128,30 +131,30 @@ final class Delivery {
   }
 
   private void troubled(Trouble trouble, Throwable why, int outages) {
+    if (trouble.kind() != Trouble.Kind.FINAL) {
+      notTaken(trouble, why, outages);
+      wantLater(trouble.pause().toMillis());
+      return;
+    }
+    if (Status.fromThrowable(why).getCode() == Status.Code.PERMISSION_DENIED) {
+      link.denied(id, why);
+    } else {
+      link.say("the sidecar at " + link.address() + " has refused turn " + id, why);
+    }
+    end((StatusRuntimeException) why);
+  }
+
+  /** It is tried again. */
+  private void notTaken(Trouble trouble, Throwable why, int outages) {
     switch (trouble.kind()) {
-      case FINAL -> {
-        if (Status.fromThrowable(why).getCode() == Status.Code.PERMISSION_DENIED) {
-          link.denied(id, why);
-        } else {
-          link.say("the sidecar at " + link.address() + " has refused turn " + id, why);
-        }
-        end((StatusRuntimeException) why);
-      }
-      case LATER -> {
+      case TOKEN -> link.lostForToken(why, outages);
+      case AWAY -> link.lost(why, outages);
+      default -> {
         link.silence().heard();
         if (!trouble.pause().isZero() && !toldLater) {
           toldLater = true;
           link.say("the sidecar refuses turn " + id + " for now", why);
         }
-        wantLater(trouble.pause().toMillis());
-      }
-      case TOKEN -> {
-        link.lostForToken(why, outages);
-        wantLater(0);
-      }
-      case AWAY -> {
-        link.lost(why, outages);
-        wantLater(0);
       }
     }
   }
@@ -269,7 +272,7 @@ final class Delivery {
   /** {@code why}: null when the report is made. */
   private void reported(Throwable why, int outages) {
     link.silence().settled(this);
-    tries += Trouble.isInternal(why) ? 1 : 0;
+    tries += Trouble.isCounted(why) && !Trouble.isLate(why) ? 1 : 0;
     if (why == null) {
       link.answered(outages);
       queue.forgetReport(false);
@@ -282,9 +285,13 @@ final class Delivery {
         next();
       } else {
         failures++;
-        link.failed(why, outages);
-        // A sidecar whose store is away takes the report later.
-        Duration pause = Trouble.isUnable(why) ? Problem.of(why).retryAfter().orElse(Duration.ZERO) : trouble.pause();
+        Duration pause = trouble.pause();
+        if (Trouble.isUnable(why)) { // a sidecar whose store is away takes the report later
+          link.silence().heard();
+          pause = Problem.of(why).retryAfter().orElse(Duration.ZERO);
+        } else if (!Trouble.isLate(why)) {
+          notTaken(trouble, why, outages);
+        }
         link.later(this::nextReport, pauseMs(), pause.toMillis());
       }
     }

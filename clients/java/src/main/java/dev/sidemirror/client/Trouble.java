@@ -7,7 +7,7 @@ import java.util.EnumSet;
 import java.util.Set;
 
 /**
- * What the end of a turn's stream means.
+ * What the end of a turn's stream means, and what the failure of a report.
  *
  * @param pause for {@link Kind#LATER}, how long at least
  */
@@ -15,7 +15,7 @@ record Trouble(Kind kind, Duration pause) {
   enum Kind {
     /** The sidecar has understood, and will say the same again. */
     FINAL,
-    /** The sidecar is there, and takes the turn up again. */
+    /** The sidecar is there, and takes it later. */
     LATER,
     /** The sidecar does not know the token, or there is none. */
     TOKEN,
@@ -33,11 +33,16 @@ record Trouble(Kind kind, Duration pause) {
           Status.Code.PERMISSION_DENIED,
           Status.Code.UNIMPLEMENTED);
 
-  /** The sidecar has failed, and may do so again. */
-  static boolean isInternal(Throwable why) {
+  /** The sidecar is away, or may take another token. */
+  private static final Set<Status.Code> PASSING =
+      EnumSet.of(Status.Code.UNAVAILABLE, Status.Code.UNAUTHENTICATED);
+
+  /** Nobody says that it passes, so that it is not tried for ever. */
+  static boolean isCounted(Throwable why) {
     return why instanceof StatusRuntimeException error
-        && error.getStatus().getCode() == Status.Code.INTERNAL
-        && !isRefusedStream(error);
+        && !PASSING.contains(error.getStatus().getCode())
+        && !isRefusedStream(error)
+        && Problem.of(error).retryAfter().isEmpty();
   }
 
   /** The sidecar itself has answered so: nothing else gives a reason. */
@@ -47,8 +52,12 @@ record Trouble(Kind kind, Duration pause) {
 
   /** An answer of a sidecar that can go on: it does not end, its store is not away, and it takes the token. */
   static boolean isThere(Throwable why) {
-    Status.Code code = Status.fromThrowable(why).getCode();
-    return isAnswer(why) && code != Status.Code.UNAVAILABLE && code != Status.Code.UNAUTHENTICATED;
+    return isAnswer(why) && !PASSING.contains(Status.fromThrowable(why).getCode());
+  }
+
+  /** No answer in time: whether the sidecar is silent is found otherwise. */
+  static boolean isLate(Throwable why) {
+    return Status.fromThrowable(why).getCode() == Status.Code.DEADLINE_EXCEEDED;
   }
 
   /**
@@ -97,11 +106,9 @@ record Trouble(Kind kind, Duration pause) {
     if (error.getStatus().getCode() == Status.Code.UNAUTHENTICATED) {
       return new Trouble(Kind.TOKEN, Duration.ZERO);
     }
-    if (isInternal(error)) {
-      return new Trouble(Problem.of(error).reason().isEmpty() ? Kind.AWAY : Kind.LATER, Duration.ZERO);
-    }
-    // Given up by the sidecar; with a cause it was given up here.
+    // Given up by the sidecar; with a cause it was given up here. A connection that breaks is UNAVAILABLE.
     boolean givenUp = error.getStatus().getCode() == Status.Code.CANCELLED && error.getStatus().getCause() == null;
-    return new Trouble(isRefusedStream(error) || givenUp ? Kind.LATER : Kind.AWAY, Duration.ZERO);
+    boolean there = isThere(error) || isRefusedStream(error) || givenUp;
+    return new Trouble(there ? Kind.LATER : Kind.AWAY, Duration.ZERO);
   }
 }
