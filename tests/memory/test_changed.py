@@ -4,7 +4,7 @@ import pytest
 
 from sidemirror_server.memory.recoveries.asked import asked
 from sidemirror_server.memory.recoveries.changed import can_be_made
-from sidemirror_server.memory.recoveries.observation import CameFrom, Form, Move, MoveKind, ValueKind
+from sidemirror_server.memory.recoveries.observation import CameFrom, Form, Move, MoveKind, ValueKind, follows
 
 ORDER: Form = ("capitals", "hyphen", "7 digits")
 
@@ -48,3 +48,12 @@ def changed(*steps: str, value: ValueKind, form: Form = (), is_added: bool = Fal
 )
 def test_what_can_be_made_of_a_call(move: Move, arguments: str, can_be: bool) -> None:
     assert can_be_made(move, asked("get_order", arguments).values) is can_be
+
+
+def test_advice_that_said_no_form_is_followed_by_any() -> None:
+    """As in rows from before forms were told. Seen to fail: such advice could not be suspended."""
+    said = changed("id", value=ValueKind.REFORMATTED)
+    done = changed("id", value=ValueKind.REFORMATTED, form=ORDER)
+    assert follows(said, done)
+    assert not follows(done, said)
+    assert not follows(said, changed("no", value=ValueKind.REFORMATTED, form=ORDER))

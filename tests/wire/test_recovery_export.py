@@ -169,6 +169,7 @@ async def test_a_line_beyond_the_limits_is_refused_and_the_others_count(tmp_path
         changed(line, then=["x" * 257]),
         changed(line, move={"kind": "changed", "steps": ["a"] * 51}),
         changed(line, move={"kind": "changed", "steps": ["a\n"]}),
+        changed(line, move={"kind": "changed", "steps": ["a"], "form": ["digits", "free text"]}),
         changed(line, dialect="<oracle>"),
         changed(line, label="x" * 40_000),
         line[: len(line) // 2] + "}",
