@@ -21,7 +21,9 @@ from sidemirror_server.memory.recoveries.forms import MOST_PARTS, form_of, writt
         ("#W77", "W77", "capital letters and digits"),
         ("Oslo", "OSLO", "capital letters"),
         ("Oslo", "oslo", "small letters"),
-        ("OSLO", "Oslo", "letters"),
+        ("OSLO", "Oslo", "a capitalised word"),
+        ("gil eanes", "Gil Eanes", "a capitalised word, a blank and a capitalised word"),
+        ("iphone", "iPhone", "letters"),
         ("20261130", "2026-11-30", "digits, a hyphen, digits, a hyphen and digits"),
         ("new york", "new_york", "small letters, an underscore and small letters"),
         ("a_b", "a@b", "small letters, an at sign and small letters"),
@@ -53,7 +55,7 @@ def test_the_form_of_a_value_of_another_type(old: object, new: object, told: str
     ("old", "new"),
     [
         # Of both forms the same would be told.
-        ("Oslo", "oSLO"),
+        ("osLO", "oSLO"),
         ("7", "0" * 20 + "7"),
         ("a b c d e", "a_b_c_d_e"),
         ("tromso", "tromsø"),
@@ -82,7 +84,7 @@ def test_no_part_of_a_value_is_told(odd: str, usual: str, prefix: str) -> None:
     old, new = (odd, prefix + odd) if odd > usual else (usual, prefix + usual.upper())
     form = form_of(json.dumps(old), json.dumps(new))
     assert len(form) <= MOST_PARTS
-    words = "capital|small|single|value|list|letters|digits|with zeros in front|number|string|boolean|null|sign|and"
-    signs = "hyphen|underscore|slash|dot|colon|comma|at|plus|blank"
+    words = "capital|capitalised|word|small|single|value|list|letters|digits|with zeros in front|number|string|boolean"
+    signs = "null|sign|and|hyphen|underscore|slash|dot|colon|comma|at|plus|blank"
     assert re.fullmatch(rf"(?:(?:an?|{words}|{signs}|1?\d|20)(?:,? |\Z))*", written(form))
     assert bool(form) == bool(written(form))

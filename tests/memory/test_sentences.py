@@ -256,7 +256,7 @@ OF = f"{NUMBER} of {NUMBER}"
 KIND = "(?:a number|a date|an email address|an id|a word|a text)"
 SOURCE = "(?: that (?:the error names|an earlier result had|the user had given|the user gave when asked))?"
 PART = (
-    "(?:(?:capital |small )?letters|(?:1?[0-9]|20) digits with zeros in front|digits|null|"
+    "(?:(?:capital |small )?letters|a capitalised word|(?:1?[0-9]|20) digits with zeros in front|digits|null|"
     "an? (?:hyphen|underscore|slash|dot|colon|comma|number sign|at sign|plus sign|blank|"
     "string|number|boolean|list|single value))"
 )

@@ -33,7 +33,12 @@ _OF_TYPES: tuple[Form, ...] = (("a string",), ("a number",), *FORMS_OF_FLAGS)
 A_LIST: Form = ("a list",)
 A_SINGLE_VALUE: Form = ("a single value",)
 _OF_PATHS = (A_LIST, A_SINGLE_VALUE)
-_LETTERS = {"capitals": "capital letters", "small": "small letters", "letters": "letters"}
+_LETTERS = {
+    "capitals": "capital letters",
+    "small": "small letters",
+    "capitalised": "a capitalised word",
+    "letters": "letters",
+}
 _PHRASES = {
     **_LETTERS,
     "digits": "digits",
@@ -92,7 +97,9 @@ def _part(part: str, numbers: list[str]) -> str:
     if part.isdigit():
         is_filled = part not in numbers and part.lstrip("0") in numbers and len(part) <= _MOST_DIGITS
         return f"{len(part)} digits" if is_filled else "digits"
-    return "capitals" if part.isupper() else "small" if part.islower() else "letters"
+    if part.isupper() or part.islower():
+        return "capitals" if part.isupper() else "small"
+    return "capitalised" if part == part.capitalize() else "letters"
 
 
 def _is_part(part: str, of: str) -> bool:
