@@ -30,9 +30,15 @@ _log = logging.getLogger(__name__)
 # Kind of store → the setting that names it; data_dir names the embedded store.
 _NAMED_BY = {"postgres": "database_url", "redis": "redis_url"}
 
+# Signals within so many seconds of the first are the same wish: `uv run` passes on what its process group has had
+# already. Chosen here: far longer than that takes, and soon enough for a person.
+_SAME_WISH_S = 1.0
+
 
 def serve(flags: Mapping[str, str]) -> int:
-    """Serves until SIGTERM, SIGINT or SIGHUP; a second one ends at once. Returns the exit code. Raises BadSettings."""
+    """Serves until SIGTERM, SIGINT or SIGHUP; another one, later, ends it at once. Returns the exit code.
+
+    Raises BadSettings."""
     settings = load(flags)
     log_to_stderr(settings.log_level)
     for idle in without_effect(settings, flags):
@@ -99,13 +105,13 @@ def _measured(settings: Settings) -> AbstractContextManager[None]:
 
 
 async def _serve(settings: Settings) -> None:
-    stop = asyncio.Event()
+    stop, at_once = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, _told_to_stop, stop)
+        loop.add_signal_handler(number, _told_to_stop, stop, at_once)
     # It comes when the terminal is closed, which nohup lets a sidecar outlive. Files that change are read without it.
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        loop.add_signal_handler(signal.SIGHUP, _told_to_stop, stop)
+        loop.add_signal_handler(signal.SIGHUP, _told_to_stop, stop, at_once)
     async with assemble(settings) as sidecar:
         await sidecar.start()
         garbage.wait()
@@ -120,8 +126,10 @@ async def _serve(settings: Settings) -> None:
             collecting.cancel()
 
 
-def _told_to_stop(stop: asyncio.Event) -> None:
-    if stop.is_set():
-        # A second signal ends the process at once. Events acknowledged as durable are safe.
+def _told_to_stop(stop: asyncio.Event, at_once: asyncio.Event) -> None:
+    """`at_once`: set when a further signal ends the process. Events acknowledged as durable are safe."""
+    if at_once.is_set():
         signal.raise_signal(signal.SIGKILL)
-    stop.set()
+    if not stop.is_set():
+        stop.set()
+        asyncio.get_running_loop().call_later(_SAME_WISH_S, at_once.set)
