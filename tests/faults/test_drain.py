@@ -11,6 +11,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.operations import exit_codes
 from tests.faults.agents import Agent, a_turn, check_record, failing_calls, record_of, started
 from tests.faults.figures import show
 from tests.faults.journal import Journal
@@ -187,3 +188,20 @@ async def test_told_twice_at_once_it_is_told_once(tmp_path: Path) -> None:
         process.signal(signal.SIGINT)
         code, _ = await process.ended(within_s=STEP_S)
         assert code == 0
+
+
+async def test_what_was_not_recorded_is_told_by_the_exit_code(tmp_path: Path) -> None:
+    """The store is away until the end. Seen to fail with 0."""
+    process = Process(tmp_path, {"grace_s": "1"}, arguments=("--switch",))
+    async with process, connected(process.address) as stub:
+        talk = Talk(stub)
+        await talk.say(started("t", "s"))
+        await until(lambda: talk.durable() == 1)
+        process.signal(signal.SIGUSR1)
+        await talk.say(*failing_calls("t", 1))
+        await until(lambda: talk.received() == 2)
+        process.signal(signal.SIGTERM)
+        code, _ = await process.ended(within_s=STEP_S)
+        assert code == exit_codes.UNAVAILABLE
+        assert "the store did not answer before the grace period ended" in process.text()
+        assert await talk.broken() is grpc.StatusCode.UNAVAILABLE

@@ -354,9 +354,9 @@ class Sidecar:
         except RuntimeError as error:
             raise CannotListen(f"address {address!r}: it is in use, or not an address of this machine") from error
 
-    async def serve_until(self, stop: Awaitable[object], ready: Callable[[], None] | None = None) -> None:
-        """Serves until `stop` is done, then drains. Raises the error of a background task that fails. `ready` is called
-        when everything that models need is loaded."""
+    async def serve_until(self, stop: Awaitable[object], ready: Callable[[], None] | None = None) -> bool:
+        """Serves until `stop` is done, then drains, and returns what that does. Raises the error of a background task
+        that fails. `ready` is called when everything that models need is loaded."""
         async with asyncio.TaskGroup() as group:
             work = [
                 *(self.recorder.run(), self.upkeep.run(), self._prepare(ready), self._standing.follow_the_store()),
@@ -371,12 +371,14 @@ class Sidecar:
                 work.append(self.memory.learner.run())
             background = [group.create_task(task) for task in work]
             await stop
-            await self.drain()
+            is_kept = await self.drain()
             for task in background:
                 task.cancel()
+        return is_kept
 
-    async def drain(self) -> None:
-        """Announces the end, waits for calls within the grace period, and makes the entries of turns durable."""
+    async def drain(self) -> bool:
+        """Announces the end, waits for calls within the grace period, and makes the entries of turns durable. Returns
+        whether all of them are."""
         grace_s = self._settings.grace_s
         ends_s = self._clock.monotonic_s() + grace_s
         self._boundary.refuse()
@@ -386,13 +388,16 @@ class Sidecar:
         calls_s = max(0.0, grace_s - _STORE_GRACE_S)
         await asyncio.gather(self.server.stop(calls_s), *([self.door.stop(calls_s)] if self.door else []))
         self.conductor.evictions.give_up_all()
+        is_kept = True
         try:
             async with asyncio.timeout(max(0.5, ends_s - self._clock.monotonic_s())):
                 await self.recorder.drain()
         except TimeoutError:
+            is_kept = False
             _log.error("turns_not_recorded", extra={"reason": "the store did not answer before the grace period ended"})
         if self._health_listener is not None:
             await self._health_listener.stop()
+        return is_kept
 
     async def close(self) -> None:
         """Ends running calls to models, and logs the number of refused calls that were not logged."""

@@ -48,7 +48,7 @@ def serve(flags: Mapping[str, str]) -> int:
     check_listeners(settings)
     try:
         with _traced(settings), _measured(settings):
-            run(_serve(settings))
+            is_kept = run(_serve(settings))
     except StoreInUse as other:
         print(f"sidemirror: data_dir ({PREFIX}DATA_DIR): {other}", file=sys.stderr)
         return exit_codes.FAILED
@@ -66,7 +66,7 @@ def serve(flags: Mapping[str, str]) -> int:
         for failure in errors_in(failures):
             _log.error("sidecar_fails", exc_info=failure)
         return exit_codes.FAILED
-    return 0
+    return 0 if is_kept else exit_codes.UNAVAILABLE
 
 
 def errors_in(group: ExceptionGroup[Exception]) -> Iterator[Exception]:
@@ -104,7 +104,8 @@ def _measured(settings: Settings) -> AbstractContextManager[None]:
     )
 
 
-async def _serve(settings: Settings) -> None:
+async def _serve(settings: Settings) -> bool:
+    """Whether everything that it accepted is durable."""
     stop, at_once = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -121,7 +122,7 @@ async def _serve(settings: Settings) -> None:
         print(f"sidemirror is serving on {sidecar.address}", file=sys.stderr, flush=True)
         collecting = asyncio.create_task(garbage.collect_old())
         try:
-            await sidecar.serve_until(stop.wait(), ready=garbage.collect_from_here)
+            return await sidecar.serve_until(stop.wait(), ready=garbage.collect_from_here)
         finally:
             collecting.cancel()
 
