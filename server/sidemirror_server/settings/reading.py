@@ -47,8 +47,7 @@ def load(flags: Mapping[str, str] | None = None, environment: Mapping[str, str] 
     environment = os.environ if environment is None else environment
     given = {**_from_environment(environment), **(flags or {})}
     given.update({name: said.value for name, said in _from_others(given, environment).items()})
-    if level := given.get("log_level"):
-        given["log_level"] = level.lower()
+    given = {name: _word(name, value) for name, value in given.items()}
     nested: dict[str, object] = {}
     for name, value in given.items():
         *groups, last = name.split("__")
@@ -251,7 +250,7 @@ def _from_others(given: Mapping[str, str], environment: Mapping[str, str]) -> di
     for name, alias in _ALIASES.items():
         tell(name, alias)
         if name in told and name.startswith("memory__"):
-            told[name] = _Said(told[name].value.strip().lower(), alias)
+            told[name] = _Said(told[name].value.strip(), alias)
     return {name: said for name, said in told.items() if said.value and not given.get(name)}
 
 
@@ -296,7 +295,6 @@ _PLAINLY = {
 }
 # The form that a text's pattern requires, by the last part of the setting's name.
 _FORMS = {
-    "log_level": "debug, info, warning or error",
     "socket_mode": "a mode in octal, such as 0660",
     "base_url": "a URL that begins with http:// or https://",
 }
@@ -322,6 +320,17 @@ def _told(error: str, flags: Mapping[str, str], environment: Mapping[str, str]) 
     return f"{name} ({_variable(name, flags, environment)}): {what}"
 
 
+# What the contract's names of a setting's words begin with.
+_OF_CONTRACT = {"defaults__level": "think_level_", "defaults__critique_mode": "critique_mode_"}
+
+
+def _word(name: str, value: str) -> str:
+    """The value as given; of a setting that takes one of several words in lower case, without what the contract's name
+    begins with."""
+    return value.lower().removeprefix(_OF_CONTRACT.get(name, "")) if _choices(name) else value
+
+
+@cache
 def _choices(name: str) -> list[str]:
     """The values of a setting that takes one of a fixed list; empty for any other setting."""
     kind: Any = Settings

@@ -404,8 +404,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Seconds in which the server stops; running calls get all but the last 2, which are for the store. Chosen here: a
     # third of Kubernetes' default of 30 s.
     grace_s: Seconds = 10.0
-    # debug, info, warning or error, in any case.
-    log_level: Annotated[str, Meta(pattern="^(debug|info|warning|error)$")] = "info"
+    # debug, info, warning or error.
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
     # A folder of templates that replace the built-in prompts; none when empty.
     prompts_dir: str = ""
     limits: Limits = Limits()
