@@ -62,6 +62,7 @@ def test_a_folder_that_is_not_made_yet_is_well_and_stays_unmade(tmp_path: Path) 
         ("access", True),
     ]
     assert "not made yet, schema 0 of " in examination.findings[0].found
+    assert examination.findings[2].found == "127.0.0.1:0 is free: no sidecar runs there"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -272,6 +273,7 @@ async def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     file.write_bytes(b"nothing of the kind" * 1_000)
     (finding,) = wrong(tmp_path)
     assert finding.found == "sidemirror.db cannot be read: file is not a database"
+    assert "schema" not in repr(found(tmp_path).findings)
 
 
 async def test_a_newer_schema(tmp_path: Path) -> None:
@@ -288,6 +290,8 @@ def test_a_folder_that_cannot_be_one(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("")
     (finding,) = wrong(tmp_path)
     assert finding == Finding("store", False, f"{tmp_path / 'data'} is no folder", "choose another data_dir")
+    # Seen to fail with a store that is not made yet, free room and nobody who has it.
+    assert [one for one in found(tmp_path).findings if one.subject == "store" and one.ok] == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

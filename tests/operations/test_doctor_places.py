@@ -107,6 +107,9 @@ def test_a_folder_of_another_mode(mode: int, setting: str, below: str, told: str
     folder.chmod(0o700)
     assert ran.returncode == 1
     assert told in ran.stdout, ran.stderr
+    if setting == "data-dir" and not mode:
+        assert "schema" not in ran.stdout
+        assert "has the folder" not in ran.stdout
     assert "give that user the folder" in ran.stdout
 
 
@@ -135,7 +138,8 @@ async def test_a_store_that_may_not_be_read(tmp_path: Path) -> None:
     """Seen to fail when it is told as one that is damaged."""
     async with running(tmp_path):
         pass
-    (tmp_path / "data" / "sidemirror.db").chmod(0)
+    for name in ("sidemirror.db", "lock"):
+        (tmp_path / "data" / name).chmod(0)
     command = [*AS_USUAL, str(product.COMMAND), "doctor", "--address", "127.0.0.1:0", "--json"]
     ran = await asyncio.to_thread(
         subprocess.run, [*command, "--data-dir", str(tmp_path / "data")], check=False, capture_output=True, text=True
@@ -144,6 +148,8 @@ async def test_a_store_that_may_not_be_read(tmp_path: Path) -> None:
     (finding,) = [one for one in json.loads(ran.stdout)["findings"] if not one["ok"]]
     assert finding["found"] == f"sidemirror.db cannot be read and written by user {os.geteuid()} (permissions)"
     assert "restore" not in finding["advice"]
+    assert "schema" not in ran.stdout
+    assert "has the folder" not in ran.stdout
 
 
 def test_files_that_others_may_read(tmp_path: Path) -> None:

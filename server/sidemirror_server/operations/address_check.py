@@ -202,7 +202,7 @@ def _free(address: str) -> AddressAnswer:
             check_free("address", address)
     except CannotListen as error:  # a port that this user may not have
         return AddressAnswer(_SUBJECT, ok=False, found=str(error), advice="choose another address")
-    return AddressAnswer(_SUBJECT, ok=True, found=f"{address} is free")
+    return AddressAnswer(_SUBJECT, ok=True, found=f"{address} is free: no sidecar runs there")
 
 
 def _refused(address: str, settings: Settings, error: grpc.RpcError) -> AddressAnswer:

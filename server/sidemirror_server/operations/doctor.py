@@ -235,14 +235,12 @@ def _embedded(settings: Settings, clock: Clock, found: list[AskedAddress], *, me
         yield check_clock(0, clock.now_us(), _another_clock(found, means_folder=means_folder))
         return
     yield from (Finding("store", ok=False, found=one.cause, advice=one.remedy) for one in store.problems)
-    size = f"{store.size_bytes / _MIB:.1f} MiB" if store.exists else "not made yet"
-    applied, known = store.schema
-    yield Finding(
-        "store",
-        ok=True,
-        found=f"{store.folder} on {store.file_system or 'an unknown file system'}: {size}, schema {applied} of {known}",
-    )
-    if store.exists or not any(at.state.served for at in found):  # else the sidecar there writes elsewhere
+    if store.schema is not None:
+        size = f"{store.size_bytes / _MIB:.1f} MiB" if store.exists else "not made yet"
+        on, (applied, known) = store.file_system or "an unknown file system", store.schema
+        yield Finding("store", ok=True, found=f"{store.folder} on {on}: {size}, schema {applied} of {known}")
+    # Where a sidecar serves and no folder is, it writes elsewhere.
+    if store.free_bytes is not None and (store.exists or not any(at.state.served for at in found)):
         yield _room(store.folder, store.free_bytes)
     if store.write_s is not None and store.is_slow:
         found_slow = f"the disk takes {store.write_s * 1000:,.0f} ms to keep 4 KiB"
@@ -255,7 +253,8 @@ def _embedded(settings: Settings, clock: Clock, found: list[AskedAddress], *, me
         told = f"other users may put another folder in the place of {store.folder}: {path} has mode {mode}"
         yield Finding("store", ok=True, found=told, advice="chmod o-w that folder, or choose another data_dir")
     yield from (at.state for at in found)
-    if not any(told.lost for at in found if at.info for told in at.info.stores):  # else that is said already
+    is_lost = any(told.lost for at in found if at.info for told in at.info.stores)  # then that is said already
+    if store.held_by is not None and not is_lost:
         yield _holder(store.held_by, found, listens(store.held_by, settings))
     yield check_clock(store.newest_us, clock.now_us(), _another_clock(found, means_folder=means_folder))
 
@@ -268,10 +267,12 @@ def _another_clock(found: list[AskedAddress], *, means_folder: bool) -> str:
 
 
 def _folder_elsewhere(
-    settings: Settings, folder: Path, held_by: str, found: list[AskedAddress], *, means_folder: bool
+    settings: Settings, folder: Path, held_by: str | None, found: list[AskedAddress], *, means_folder: bool
 ) -> Finding | None:
     """That the folder is not the one of the sidecar at the address, where these settings did not say that it is: then
     nothing of it, such as its room, says anything about that sidecar. None if it may be."""
+    if held_by is None:
+        return None
     served = [at for at in found if at.state.served]
     is_its = held_by and (means_folder or listens(held_by, settings) is not False)
     if not served or is_its or any(told.lost for at in served if at.info for told in at.info.stores):

@@ -33,8 +33,9 @@ _PAGE = bytes(4096)
 class Examined(msgspec.Struct, frozen=True):
     """The state of a data folder.
 
-    `held_by`: the process that has the lock, empty if none has. `schema`: the number of applied migrations, and of
-    those that this server knows. `newest_us`: the last update of any turn, 0 without turns. `problems`: why a server
+    `free_bytes`: None if no folder can be there. `held_by`: the process that has the lock, empty if none has, None if
+    that cannot be seen. `schema`: the number of applied migrations, and of those that this server knows; None if the
+    store cannot be read. `newest_us`: the last update of any turn, 0 without turns. `problems`: why a server
     could not or should not use the folder. `open_to_others`: the folder and the files in it that other users
     may read, with their modes. `replaceable_in`: folders in which other users may put something else in its place.
     `write_s`: how long the disk takes to keep 4 KiB; None where that cannot be seen.
@@ -43,10 +44,10 @@ class Examined(msgspec.Struct, frozen=True):
     folder: Path
     exists: bool
     file_system: str
-    free_bytes: int
+    free_bytes: int | None
     size_bytes: int = 0
-    held_by: str = ""
-    schema: tuple[int, int] = (0, 0)
+    held_by: str | None = None
+    schema: tuple[int, int] | None = None
     newest_us: int = 0
     problems: tuple[StoreRefused, ...] = ()
     open_to_others: tuple[tuple[Path, str], ...] = ()
@@ -74,16 +75,18 @@ def examine(folder: Path) -> Examined:
     elif not os.access(there, os.R_OK | os.W_OK | os.X_OK):
         cause = f"{there} cannot be read and written by user {os.geteuid()}"
         problems.append(_refused(cause, "give that user the folder, or choose another data_dir"))
+    is_seen = there.is_dir() and os.access(there, os.R_OK | os.X_OK)
     found = Examined(
         folder=folder,
         exists=os.path.isdir(folder),  # noqa: PTH112
         file_system=file_system_of(folder),
-        free_bytes=shutil.disk_usage(there).free,
-        schema=(0, len(read_migrations())),
+        free_bytes=shutil.disk_usage(there).free if there.is_dir() else None,
+        held_by="" if is_seen else None,
+        schema=(0, len(read_migrations())) if is_seen else None,
         problems=tuple(problems),
         replaceable_in=replaceable_in(folder),
     )
-    if not found.exists or not os.access(folder, os.R_OK | os.X_OK):
+    if not found.exists or not is_seen:
         return found
     found = msgspec.structs.replace(found, open_to_others=open_to_others(folder / FILE_NAME), write_s=_write_s(folder))
     parts = [folder / f"{FILE_NAME}{suffix}" for suffix in ("", "-wal", "-shm")]
@@ -94,7 +97,8 @@ def examine(folder: Path) -> Examined:
     closed = [path.name for path in parts if path.exists() and not os.access(path, os.R_OK | os.W_OK)]
     if closed:
         cause = f"{' and '.join(closed)} cannot be read and written by user {os.geteuid()} (permissions)"
-        return _with_problem(found, cause, "run this as the sidecar's user, or chown and chmod 0600 the files")
+        remedy = "run this as the sidecar's user, or chown and chmod 0600 the files"
+        return _with_problem(msgspec.structs.replace(found, schema=None), cause, remedy)
     return _with_content(found)
 
 
@@ -132,12 +136,14 @@ def _refused(cause: str, remedy: str) -> StoreRefused:
     return StoreRefused(store="sqlite", reason=cause, remedy=remedy)
 
 
-def _holder(lock: Path) -> str:
-    """The process that holds the lock; empty when none does."""
+def _holder(lock: Path) -> str | None:
+    """The process that holds the lock; empty when none does, None when that cannot be seen."""
     try:
         file = os.open(lock, os.O_RDWR)
-    except OSError:
+    except FileNotFoundError:
         return ""
+    except OSError:
+        return None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -157,7 +163,8 @@ def _with_content(found: Examined) -> Examined:
             ]
             (newest_us,) = connection.execute("SELECT coalesce(max(updated_us), 0) FROM turns").fetchone()
     except sqlite3.Error as error:
-        return _with_problem(found, f"{FILE_NAME} cannot be read: {error}", _RESTORE)
+        unread = msgspec.structs.replace(found, schema=None)
+        return _with_problem(unread, f"{FILE_NAME} cannot be read: {error}", _RESTORE)
     damages = (_refused(f"{FILE_NAME} is damaged: {complaint}", _RESTORE) for complaint in complaints)
     problems = [*found.problems, *damages]
     try:
