@@ -310,11 +310,11 @@ async def examine_shared_store(settings: Settings, now_us: int) -> "ExaminedShar
 
 
 class ExaminedRedis(msgspec.Struct, frozen=True):
-    """An examined Redis. `is_away`: it does not answer. `refused`: why it cannot be used, else empty. `durability`:
-    which failures an acknowledged write survives. `memory_risks`, `restart_risks`: how it may lose data when its memory
-    is full, and when it restarts."""
+    """An examined Redis. `away_at`: where it is, if it does not answer. `refused`: why it cannot be used, else empty.
+    `durability`: which failures an acknowledged write survives. `memory_risks`, `restart_risks`: how it may lose data
+    when its memory is full, and when it restarts."""
 
-    is_away: bool = False
+    away_at: str = ""
     refused: str = ""
     durability: str = ""
     memory_risks: tuple[str, ...] = ()
@@ -333,7 +333,7 @@ async def examine_redis(settings: Settings) -> ExaminedRedis:
     try:
         facts = database.standing
         if facts is None or not database.is_available():
-            return ExaminedRedis(is_away=True)
+            return ExaminedRedis(away_at=database.place)
         return ExaminedRedis(
             durability=facts.durability, memory_risks=facts.memory_risks, restart_risks=facts.restart_risks
         )

@@ -182,10 +182,11 @@ def _redis(settings: Settings) -> Iterable[Finding]:
     redis = run(examine_redis(settings))
     risks = [(risk, "set maxmemory-policy to noeviction") for risk in redis.memory_risks]
     risks += [(risk, "set appendonly to yes") for risk in redis.restart_risks]
-    if redis.is_away:
-        yield Finding("store", ok=False, found="Redis: it does not answer", advice="start it, or change redis_url")
+    if redis.away_at:
+        found = f"Redis {redis.away_at}: it does not answer"
+        yield Finding("store", ok=False, found=found, advice="start it, or change SIDEMIRROR_REDIS_URL")
     elif redis.refused:
-        advice = "change redis_url, or that server"
+        advice = "change SIDEMIRROR_REDIS_URL, or that server"
         yield Finding("store", ok=False, found=f"Redis: {redis.refused}", advice=advice)
     elif not risks:
         yield Finding("store", ok=True, found=f"Redis: {redis.durability}")

@@ -144,6 +144,14 @@ class RedisDatabase:
             await connection.disconnect()
         self._idle.clear()
 
+    @property
+    def place(self) -> str:
+        """Where the server is, such as `cache:6379` or `unix:/run/redis`, without credentials."""
+        if path := self._options.get("path"):
+            return f"unix:{path}"
+        host = self._options.get("host", "localhost")
+        return f"{f'[{host}]' if ':' in host else host}:{self._options.get('port', 6379)}"
+
     def is_available(self) -> bool:
         """Whether the server answered the last command or probe."""
         return not (self._away or self._closed)
