@@ -127,7 +127,7 @@ def test_a_setting_that_cannot_be_used(
     monkeypatch.setenv("SIDEMIRROR_HEARTBEAT_S", "soon")
     monkeypatch.chdir(tmp_path)
     assert main(made({**CALLING, **ALONE}[command], tmp_path)) == exit_codes.CONFIGURATION
-    told = "sidemirror: heartbeat_s (SIDEMIRROR_HEARTBEAT_S): Expected a number\n"
+    told = "sidemirror: heartbeat_s (SIDEMIRROR_HEARTBEAT_S): Expected a number, got 'soon'\n"
     assert capsys.readouterr() == ("", told)
 
 

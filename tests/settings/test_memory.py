@@ -50,28 +50,40 @@ def test_what_is_refused(name: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("environment", "told"),
     [
-        ({"REFLECTIVE_MEMORY_MODE": "light"}, "memory__mode (REFLECTIVE_MEMORY_MODE): Expected full or lite"),
-        ({"REFLECTIVE_MEMORY_ENABLED": "x"}, "memory__enabled (REFLECTIVE_MEMORY_ENABLED): Expected true or false"),
-        ({"SIDEMIRROR_MEMORY__MODE": "light"}, "memory__mode (SIDEMIRROR_MEMORY__MODE): Expected full or lite"),
+        (
+            {"REFLECTIVE_MEMORY_MODE": "light"},
+            "memory__mode (REFLECTIVE_MEMORY_MODE): Expected full or lite, got 'light'",
+        ),
+        (
+            {"REFLECTIVE_MEMORY_ENABLED": "x"},
+            "memory__enabled (REFLECTIVE_MEMORY_ENABLED): Expected true or false, got 'x'",
+        ),
+        (
+            {"SIDEMIRROR_MEMORY__MODE": "light"},
+            "memory__mode (SIDEMIRROR_MEMORY__MODE): Expected full or lite, got 'light'",
+        ),
         (
             {"SIDEMIRROR_MEMORY__MODE": "x", "REFLECTIVE_MEMORY_MODE": "lite"},
-            "memory__mode (SIDEMIRROR_MEMORY__MODE): Expected full or lite",
+            "memory__mode (SIDEMIRROR_MEMORY__MODE): Expected full or lite, got 'x'",
         ),
         (
             {"SIDEMIRROR_PURPOSES__DREAMING__EFFORT": "x"},
-            "purposes__dreaming__effort (SIDEMIRROR_PURPOSES__DREAMING__EFFORT): Expected low, medium or high",
+            "purposes__dreaming__effort (SIDEMIRROR_PURPOSES__DREAMING__EFFORT): Expected low, medium or high, got 'x'",
         ),
         (
             {"SIDEMIRROR_MEMORY__TRUST_POLICY": "x"},
-            "memory__trust_policy (SIDEMIRROR_MEMORY__TRUST_POLICY): Expected labelled or corroborated",
+            "memory__trust_policy (SIDEMIRROR_MEMORY__TRUST_POLICY): Expected labelled or corroborated, got 'x'",
         ),
         (
             {"SIDEMIRROR_DATABASE_CONNECTIONS": "101"},
-            "database_connections (SIDEMIRROR_DATABASE_CONNECTIONS): Expected a whole number, at most 100",
+            "database_connections (SIDEMIRROR_DATABASE_CONNECTIONS): Expected a whole number, at most 100, got '101'",
         ),
         (
             {"SIDEMIRROR_MEMORY__MIN_STORE_IMPORTANCE": "-1"},
-            "memory__min_store_importance (SIDEMIRROR_MEMORY__MIN_STORE_IMPORTANCE): Expected a number, at least 0",
+            (
+                "memory__min_store_importance (SIDEMIRROR_MEMORY__MIN_STORE_IMPORTANCE): "
+                "Expected a number, at least 0, got '-1'"
+            ),
         ),
     ],
 )

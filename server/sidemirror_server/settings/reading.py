@@ -42,27 +42,41 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
 def load(flags: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None) -> Settings:
     """The settings from flags (by field name, nested ones with `__`), then the environment, then the defaults.
 
-    Raises BadSettings, naming the setting.
+    Raises BadSettings, naming each wrong setting.
     """
     environment = os.environ if environment is None else environment
     given = {**_from_environment(environment), **(flags or {})}
     given.update({name: said.value for name, said in _from_others(given, environment).items()})
-    given = {name: _word(name, value) for name, value in given.items()}
+    settings, wrong = None, []
+    while settings is None:
+        try:
+            settings = msgspec.convert(_nested(given), Settings, strict=False, dec_hook=_decode)
+        except msgspec.ValidationError as error:
+            # The first one. Without it the next one is found.
+            what, name = _place(str(error))
+            if name not in given:
+                raise BadSettings(what) from error
+            wrong.append(f"{name} ({_variable(name, flags or {}, environment)}): {_told(what, name, given.pop(name))}")
+    wrong += [
+        f"{source.name} ({PREFIX}{source.name.upper()}): Expected a number, got infinity"
+        for source in sources(settings, given, environment)
+        if source.value == math.inf
+    ]
+    if wrong:
+        raise BadSettings("; ".join(wrong))
+    return settings
+
+
+def _nested(given: Mapping[str, str]) -> dict[str, object]:
+    """The values by group, as `Settings` has them."""
     nested: dict[str, object] = {}
     for name, value in given.items():
         *groups, last = name.split("__")
         inner = nested
         for group in groups:
             inner = inner.setdefault(group, {})  # type: ignore[assignment]  # a name is a value or a group, not both
-        inner[last] = value
-    try:
-        settings = msgspec.convert(nested, Settings, strict=False, dec_hook=_decode)
-    except msgspec.ValidationError as error:
-        raise BadSettings(_told(str(error), flags or {}, environment)) from error
-    for source in sources(settings, given, environment):
-        if source.value == math.inf:
-            raise BadSettings(f"{source.name} ({PREFIX}{source.name.upper()}): Expected a number, got infinity")
-    return settings
+        inner[last] = _word(name, value)
+    return nested
 
 
 def unknown_names(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
@@ -301,13 +315,22 @@ _FORMS = {
 _BOUND = re.compile(r"`(int|float)` (>=|<=) (.+)")
 
 
-def _told(error: str, flags: Mapping[str, str], environment: Mapping[str, str]) -> str:
-    """msgspec's error with the setting's name in place of a path such as `$.limits.message_bytes`; never the value."""
+# The most characters of a wrong value that are shown.
+_SHOWN_CHARS = 40
+
+
+def _place(error: str) -> tuple[str, str]:
+    """What msgspec's error says, and the name of the setting, which is there as a path such as
+    `$.limits.message_bytes`; empty if none is."""
     what, _, place = error.partition(" - at `$.")
-    name = place.rstrip("`").replace(".", "__")
-    if not name:
-        return error
-    expected = what.removeprefix("Expected ").partition(", got ")[0]
+    return what, place.rstrip("`").replace(".", "__")
+
+
+def _told(what: str, name: str, value: str) -> str:
+    """What msgspec says of a setting, in the words of people, with its value: not that of a URL, which may hold a
+    password."""
+    what = what.partition(", got ")[0]
+    expected = what.removeprefix("Expected ")
     if expected.startswith("`str` matching regex"):
         what = f"Expected {_FORMS.get(name.rpartition('__')[2], 'printable characters')}"
     elif expected in _PLAINLY:
@@ -317,7 +340,15 @@ def _told(error: str, flags: Mapping[str, str], environment: Mapping[str, str]) 
         what = f"Expected {_PLAINLY[f'`{kind}`']}, at {'least' if side == '>=' else 'most'} {limit.removesuffix('.0')}"
     elif choices := _choices(name):
         what = f"Expected {', '.join(choices[:-1])} or {choices[-1]}"
-    return f"{name} ({_variable(name, flags, environment)}): {what}"
+    return what if name.endswith("_url") else f"{what}, got {_shown(value)}"
+
+
+def _shown(value: str) -> str:
+    """A value in quotes, cut and without recognised secrets, which somebody may have given to the wrong setting."""
+    from sidemirror_server.vocabulary.text import enter  # loaded for a wrong setting only
+
+    safe = enter(value)
+    return repr(safe if len(safe) <= _SHOWN_CHARS else f"{safe[:_SHOWN_CHARS]}…") if value else "nothing"
 
 
 # What the contract's names of a setting's words begin with.
