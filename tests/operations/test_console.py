@@ -66,6 +66,8 @@ def test_it_says_why_there_is_none(
     assert "http-token" in told
     # Seen to fail in another folder than the sidecar's, without a word of it.
     assert "name its data folder with --data-dir" in told
+    # Seen to fail beside a sidecar without a door, in its own folder.
+    assert "only `sidemirror serve --http` makes it" in told
     (tmp_path / "data" / "http-token").touch(mode=0o600)
     (tmp_path / "data" / "http-token").write_text(UNKNOWN)
     assert asked(tmp_path, 1) == exit_codes.UNAVAILABLE

@@ -58,7 +58,10 @@ def _token(settings: Settings) -> str:
     try:
         return read_secret(Path(path)).decode("ascii", "replace").strip()
     except CannotUse as error:
-        where = "run this in the folder of the sidecar, or name its data folder with --data-dir"
+        where = (
+            "only `sidemirror serve --http` makes it: start the sidecar so, and run this in its folder, or name its "
+            "data folder with --data-dir"
+        )
         raise BadSettings(f"{error}; {where}. SIDEMIRROR_TOKEN_FILE names the file of another token") from error
 
 
