@@ -145,6 +145,20 @@ def test_the_first_lines_run(name: str, beside: Sidecar, tmp_path: Path) -> None
         assert time.monotonic() < ends_s, (missing, printed)
 
 
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_first_lines_without_a_sidecar(name: str, tmp_path: Path) -> None:
+    """The model is shown no empty text. Seen to fail for Python and TypeScript."""
+    ready(next(language for language in LANGUAGES if language.name == name))
+    project = tmp_path / "project"
+    project.mkdir()
+    known = {**os.environ, **environment(SIDEMIRROR_ADDRESS="127.0.0.1:1")}
+    first_lines = command(name, project, first_block(name))
+    ran = subprocess.run(first_lines, cwd=CLIENTS / name, env=known, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines()[-1] == "There are 41 orders."
+    assert "" not in ran.stdout.splitlines()
+
+
 # A line that names something of the client, its contract or what came of it; more than that, where in doubt.
 _OF_THE_CLIENT = re.compile(r"sidemirror|\bclient|\bturn|event|goal|lessons|advice|outcome|think", re.IGNORECASE)
 MOST_LINES = 15
