@@ -1,5 +1,5 @@
-"""Finds the turn that a person names by its id, by the beginning of it or by its session, and the lesson that is named
-by its id, the beginning of it or a part of its text. Used by `turns.py` and `turns_why.py`."""
+"""Finds the turn that a person names by its id, by the beginning or the end of it, or by its session, and the lesson
+that is named by its id, the beginning of it or a part of its text. Used by `turns.py` and `turns_why.py`."""
 
 import sys
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.operations.shown import clock_time, in_short, plain
 from sidemirror_server.operations.turn_entries import TIMEOUT_S
 
-# How many of the newest turns are looked through for the beginning of an id; how many are named when several fit.
+# How many of the newest turns are looked through for a part of an id; how many are named when several fit.
 _MOST_TURNS, _MOST_NAMED = 10_000, 10
 _PAGE = 1_000
 # How many of the newest memories are looked through for the beginning of an id.
@@ -30,7 +30,7 @@ def turn_named(channel: grpc.Channel, name: str, scope: dict[str, Any]) -> str |
     try:
         return stub.GetTurn(pb.GetTurnRequest(turn_id=name, page_size=1, **scope), timeout=TIMEOUT_S).turn.turn_id
     except grpc.RpcError as error:
-        # What no id can be, such as one that is too long, may still be the beginning of nothing.
+        # What no id can be, such as one that is too long, may still be a part of one, or of none.
         if error.code() not in (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.INVALID_ARGUMENT):
             raise
     of_session = _listed(stub, pb.ListTurnsRequest(session_id=name, page_size=_MOST_NAMED, **scope))
@@ -42,17 +42,17 @@ def turn_named(channel: grpc.Channel, name: str, scope: dict[str, Any]) -> str |
     while looked_at < _MOST_TURNS:
         page = stub.ListTurns(request, timeout=TIMEOUT_S)
         looked_at += len(page.turns)
-        fitting += [turn for turn in page.turns if turn.turn_id.startswith(name)]
+        fitting += [turn for turn in page.turns if turn.turn_id.startswith(name) or turn.turn_id.endswith(name)]
         request.page_token = page.next_page_token
         if not page.next_page_token:
             break
     if len(fitting) == 1:
         return fitting[0].turn_id
     if fitting:
-        _say(f"{len(fitting)} turns begin with {plain(name)}; name more of the id:", fitting)
+        _say(f"{len(fitting)} turns begin or end with {plain(name)}; name more of the id:", fitting)
         return None
-    told = f"no turn has the id {plain(name)}, none of the newest {looked_at:,} begins with it, and it is no session"
-    _say(f"{told}. `sidemirror turns list` shows the ids of turns; --scope names another project")
+    told = f"no turn has the id {plain(name)}, none of the newest {looked_at:,} begins or ends with it"
+    _say(f"{told}, and it is no session. `sidemirror turns list` shows the ids of turns; --scope names another project")
     return None
 
 

@@ -137,9 +137,9 @@ def add_turns(commands: Commands) -> None:
         help="go on where a list ended (next_page_token), with the same options and no times of the kind 15m",
     )
     show = verbs.add_parser("show", help="all that happened in a turn, and what the sidecar said")
-    show.add_argument("turn_id", metavar="TURN", help="its id, or the beginning of it")
+    show.add_argument("turn_id", metavar="TURN", help="its id, its beginning or its end")
     why = verbs.add_parser("why", help="why a turn was shown its lessons, or nothing; without TURN, the last one shown")
-    why.add_argument("turn_id", nargs="?", default="", metavar="TURN", help="its id, or the beginning of it")
+    why.add_argument("turn_id", nargs="?", default="", metavar="TURN", help="its id, its beginning or its end")
     why.add_argument("--at", type=moment, metavar="TIME", help="what was shown then: 10:42, 2026-11-23T10:42:03.250")
     why.add_argument(
         "--lesson",
