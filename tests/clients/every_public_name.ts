@@ -58,14 +58,17 @@ export async function adapted(level: Level, signal: AbortSignal): Promise<string
   const settings: Settings = { level, lessonsMs: 100, outcome: (answer) => answer === "41" };
   const right: Checked = checked("sidemirror()", settings);
   const run = Run.begin(right, "count", "agent", "openai", "gpt-5");
-  run.inner("inner").toolCalled("1", "look", { query: "orders" });
+  const inner = Run.begin(right, "look", "inner", "openai", "gpt-5", run);
+  inner.toolCalled("1", "look", { query: "orders" });
   run.modelStarted("openai", "gpt-5");
   run.modelReturned("41", 1, 1);
   run.toolReturned("1", "none", true);
   run.toolFailed("1", new Error("none"));
-  const added = new Added<string>();
+  await run.calling("2", () => "41 orders");
+  run.allCalled();
+  const added = new Added<string>((message, texts) => [message, ...texts]);
   added.add(["hello"], await run.texts(["look"], signal));
-  const why = run.isOver ? "" : await run.revision("41", signal);
+  const why = await run.revision("41", signal);
   run.end("41");
   return added.to(["hello", why]);
 }

@@ -138,7 +138,7 @@ def test_every_suite_of_a_port_on_postgres_is_among_them() -> None:
     clauses of one suite are left out."""
     ports = {path.stem for path in (ROOT / "server/sidemirror_server/storage/postgres").glob("*.sql")}
     suites = {path.stem for path in (ROOT / "tests/conformance").glob("*.py")}
-    assert {clause.__module__.rpartition(".")[2] for clause in CLAUSES.values()} == ports & suites
+    assert {clause.__module__.rpartition(".")[2] for clause in CLAUSES.values()} >= ports & suites
 
 
 def of_erasures(database: PostgresDatabase) -> erasure_records.Ports:
