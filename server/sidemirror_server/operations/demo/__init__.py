@@ -54,7 +54,7 @@ async def _show(*, without_sidecar: bool) -> int:
     if not without_sidecar:
         screen.title("What became of the lessons: does memory help?")
         screen.told(second.known)
-        screen.title("Without being asked: what repaired a failing call is told when a call fails like that again")
+        screen.title("Without being asked: what repaired a call is told when one fails alike")
         screen.lived(await recovery_sessions())
     answers = [attempt.answer for attempt in attempts.values()]
     return 0 if answers[-1] == right_answer() else exit_codes.FAILED
