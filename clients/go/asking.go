@@ -161,8 +161,8 @@ func ReviseFor(userMessage string) ReviseOption {
 
 // Revised is the answer that may be sent: what again makes of the revision prompt where [Turn.Critique] asks for a
 // revision, else the answer as it is, also without a verdict. What again makes is judged by nobody: one revision at most.
-// The error is that of again, beside which the answer is given as it was. Ten seconds, or
-// [Within], bound the verdict, and again not.
+// The error is that of again, beside which the answer is given as it was. The verdict takes ten seconds at most, or what
+// [Within] says; again takes as long as it takes.
 func (t *Turn) Revised(
 	ctx context.Context, answer string, again func(revisionPrompt string) (string, error), options ...ReviseOption,
 ) (string, error) {

@@ -27,6 +27,7 @@ def changed(*steps: str, value: ValueKind, form: Form = (), is_added: bool = Fal
         (changed("in", value=ValueKind.REFORMATTED, form=("capitals",)), '{"in": "BE"}', False),
         (changed("n", value=ValueKind.REFORMATTED, form=("a number",)), '{"n": "7"}', True),
         (changed("n", value=ValueKind.REFORMATTED, form=("a number",)), '{"n": 7}', False),
+        (changed("n", value=ValueKind.REFORMATTED, form=("a number",)), '{"n": "latest"}', False),
         (changed("n", value=ValueKind.REFORMATTED, form=("a string",)), '{"n": 7}', True),
         (changed("n", value=ValueKind.REFORMATTED, form=("a string",)), '{"n": "7"}', False),
         (changed("ids", value=ValueKind.REFORMATTED, form=("a list",)), '{"ids": "7"}', True),

@@ -8,8 +8,8 @@ from sidemirror_server.settings import Source
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     """One checked thing: whether it is ok, what was found, and what to change. If `ok`, a server starts even without
-    the change. `not_asked`: what could not be asked for, and so may be wrong. `about`: the model or the store that does
-    not answer whatever it is asked, or does."""
+    the change. `not_asked`: what could not be asked for, and so may be wrong. `about`: the model or the store of which
+    it says whether it answers."""
 
     subject: str
     ok: bool

@@ -27,7 +27,7 @@ _SIGNS = {
 }
 # JSON without quotation marks; else it is a number.
 _BARE = {"true": "a boolean", "false": "a boolean", "null": "null"}
-# The forms of what is no text and no number: such an argument is a flag.
+# An argument with a value of these types is a flag.
 FORMS_OF_FLAGS: tuple[Form, ...] = (("a boolean",), ("null",))
 _OF_TYPES: tuple[Form, ...] = (("a string",), ("a number",), *FORMS_OF_FLAGS)
 A_LIST: Form = ("a list",)
@@ -50,9 +50,8 @@ _PART = re.compile(rf"[A-Za-z]+|[0-9]+|[{re.escape(''.join(_SIGNS))}]", re.ASCII
 
 
 def form_of(old: str, new: str) -> Form:
-    """The form of the new value, where it is the old one in another form; both as JSON. Of a value of another type that
-    type. Empty where the forms are told apart by none of their parts, and where there are too many or others than
-    letters, digits and usual signs."""
+    """The form of the new value, which is the old one written otherwise; both as JSON. Where the type of JSON changed,
+    that type. Empty where both have the same form, and where the new one has too many parts or unusual signs."""
     before, now = old.strip('"'), new.strip('"')
     if old.startswith('"') != new.startswith('"'):
         return ("a string",) if new.startswith('"') else (_BARE.get(now, "a number"),)
@@ -62,17 +61,18 @@ def form_of(old: str, new: str) -> Form:
 
 
 def can_be_written(value: str, form: Form) -> bool:
-    """Whether a value, as JSON, is not in this form yet, and has the digits that it asks for. That a value stands in a
-    list or not its path says."""
+    """Whether a value, as JSON, is not in this form yet, and has digits if the form has some. Whether it stands in a
+    list is told by its path."""
     if form in _OF_PATHS:
         return True
+    text = value.strip('"')
+    needs_digits = any(part == "a number" or part.endswith("digits") for part in form)
+    if needs_digits and not any(map(str.isdigit, text)):
+        return False
     if form in _OF_TYPES:
         return value.startswith('"') != (form == ("a string",))
-    text = value.strip('"')
-    asks_for_digits = any(part.endswith("digits") for part in form)
     parts = _PART.findall(text)
-    is_so = "".join(parts) == text and len(parts) == len(form) and all(map(_is_part, parts, form))
-    return not is_so and (not asks_for_digits or any(map(str.isdigit, text)))
+    return "".join(parts) != text or len(parts) != len(form) or not all(map(_is_part, parts, form))
 
 
 def written(form: Form) -> str:

@@ -55,8 +55,8 @@ FEWEST_CONVERSATIONS = 2
 FEWEST_CHANGES = 3
 FEWEST_GONE_ON = 3
 FEWEST_RUNS = 8
-# Where a move had never worked until then, and by chance at most one order of its tries in so many begins with so many
-# failures, what is called has changed. Chosen here.
+# Failures before a move's first success mean that what is called has changed, if at most one in so many random orders
+# of its tries begins with as many failures. Chosen here.
 UNLIKELY_ORDERS = 200
 # "Unchanged never worked": tries, and the upper end of Wilson's interval. Chosen here: 20 failures without a success.
 FEWEST_REPEATS = 20
@@ -190,8 +190,8 @@ def _since_suspended(move: Move, own: list[Observation], counts: Sequence[Observ
 
 
 def since_it_works(own: Sequence[Observation]) -> Sequence[Observation]:
-    """The tries of a move that count: those since it worked first, if there are enough, and failures stand before them
-    in an order that is no chance; else all."""
+    """The tries of a move that count. Those from its first success on, where there are enough of them and the failures
+    before are too many to be chance (UNLIKELY_ORDERS); else all."""
     first = next((at for at, row in enumerate(own) if row.worked), 0)
     before, after = min(first, WINDOW), tally_of(own[first : first + WINDOW])
     orders = comb(before + after.tries, after.worked) / comb(after.tries, after.worked)

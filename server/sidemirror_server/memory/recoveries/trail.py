@@ -103,7 +103,7 @@ class _Text(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """A failing call, by the event id of the call, with its signature. `is_json`: its arguments are JSON. `label`: of
+    """A failing call, by the event id of the call, with its signature. `is_json`: its arguments are JSON. `label`,
     `values`: of the call (`asked.py`). `dialect`: whose SQL it was (`starter.py:dialect_of`)."""
 
     failure_id: EventId

@@ -98,7 +98,7 @@ def call_status_of(error: BaseException) -> grpc.Status:
 
 @lru_cache(maxsize=32)
 def _of_stranger(kind: Callable[..., errors.SidemirrorError], facts: tuple[tuple[str, str], ...]) -> grpc.Status:
-    """Cached: the reasons are a few fixed sentences (`identity.py`)."""
+    """Cached: the facts are a few fixed texts (`identity.py`, and that a role is not bound to a tenant)."""
     return rpc_status.to_status(status_of(kind(**dict(facts))))
 
 
