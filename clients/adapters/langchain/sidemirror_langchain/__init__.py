@@ -21,6 +21,7 @@ from langchain_core.tracers.context import register_configure_hook
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
+from langsmith.utils import tracing_is_enabled
 
 from sidemirror_client import Sidemirror
 from sidemirror_client.adapter import Home, Run, Settings, as_text, instance_of, waited
@@ -96,6 +97,9 @@ class SidemirrorMiddleware(AgentMiddleware[Any, Any]):
         instance_of("agent", agent, str)
         self._home = Home(client, settings)
         self._agent = agent
+        if not tracing_is_enabled():
+            hooks = (self.awrap_model_call, self.awrap_tool_call)
+            vars(self).update({hook.__name__: _untraced(hook) for hook in hooks})
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
@@ -214,6 +218,16 @@ class _ModelCall:
         model = getattr(self._request.model, "model_name", "") or getattr(self._request.model, "model", "")
         self._run.model_started(model=str(model))
         return self._request.override(messages=[*self._request.messages, *self._new])
+
+
+def _untraced(hook: Callable[..., Any]) -> Callable[..., Any]:
+    """The hook as a function that is no coroutine function, and returns its coroutine. LangChain wraps hooks for
+    LangSmith, which hands each call of a coroutine function to another thread twice, also where nothing is traced."""
+
+    def called(request: Any, handler: Any) -> Any:
+        return hook(request, handler)
+
+    return called
 
 
 def _message_of(command: Command[Any], call_id: str) -> ToolMessage:

@@ -1,8 +1,10 @@
 """The middleware with the real framework and a scripted endpoint that speaks OpenAI's Chat Completions."""
 
 import asyncio
+import inspect
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command
+from langsmith import tracing_context
 from pydantic import BaseModel
 from scripted import stories
 from scripted.endpoint import Endpoint
@@ -156,6 +159,35 @@ async def test_a_wrong_answer_is_revised_once(endpoint: Endpoint, client: Client
     assert "64.75" in revised.request.messages[-1]["content"]
     drafted = sidecar.events(sidecar.turns()[0].turn_id)[-2]
     assert drafted.response_drafted.text == stories.RIGHT_TOTAL
+
+
+async def test_a_run_is_handed_to_no_more_threads_than_without_it(endpoint: Endpoint, client: Client) -> None:
+    """The framework's wrapper of hooks does so, unless LangSmith traces the run."""
+
+    async def threads(name: str, *middleware: SidemirrorMiddleware) -> int:
+        handed = 0
+
+        class Counted(ThreadPoolExecutor):
+            def submit(self, *given: Any, **named: Any) -> Any:
+                nonlocal handed
+                handed += 1
+                return super().submit(*given, **named)
+
+        asyncio.get_running_loop().set_default_executor(Counted())
+        endpoint.script(name, [stories.GOOD], stories.RIGHT)
+        await ask(create_agent(model(endpoint, name), [tool(run_sql)], middleware=middleware), stories.TASK)
+        return handed
+
+    await threads("once")
+    assert await threads("with", SidemirrorMiddleware(client=client)) == await threads("without")
+
+
+def test_where_langsmith_traces_the_hooks_are_as_it_takes_them(client: Client) -> None:
+    """What it traces ends where the hook ends only for a coroutine function."""
+    with tracing_context(enabled=True):
+        traced = SidemirrorMiddleware(client=client)
+    assert inspect.iscoroutinefunction(traced.awrap_model_call)
+    assert inspect.iscoroutinefunction(traced.awrap_tool_call)
 
 
 class TestEndings:
