@@ -1,13 +1,14 @@
 """What a turn has reported and the sidecar does not have yet: put in on any thread, taken out on our loop."""
 
+import itertools
 import logging
 import threading
+import time
 import uuid
 from collections import deque
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import islice
 
 from google.protobuf.message import Message
 
@@ -76,6 +77,9 @@ class Queue:
         self._link = link
         self._losses = losses
         self._lock = threading.Lock()
+        # An event's id is made of both. The agent waits for it, and a UUID of its own takes longer.
+        self._id = uuid.uuid4()
+        self._numbers = itertools.count(1)
         self.events: deque[pb.TurnEvent] = deque()
         self._reports: deque[Report] = deque()
         self._bytes = 0
@@ -102,10 +106,10 @@ class Queue:
         """Takes an event, cut to what the sidecar takes, and fills in what it lacks. `can_wait`: of whatever kind it
         is, the sidecar says nothing to it. `end`: what follows it, which is the turn's end. Returns how our loop has to
         be woken."""
-        event.event_id = event.event_id or str(uuid.uuid4())
+        event.event_id = event.event_id or f"{self._id}-{next(self._numbers)}"
         event.agent = event.agent or self._agent
         if not event.HasField("time"):
-            event.time.GetCurrentTime()
+            event.time.FromNanoseconds(time.time_ns())
         kind = event.WhichOneof("kind")
         if kind == "tool_called":
             event.tool_called.name = event.tool_called.name[:_LONGEST_NAME] or _UNNAMED
@@ -187,7 +191,7 @@ class Queue:
     def after(self, count: int) -> list[pb.TurnEvent]:
         """The events after the first `count`."""
         with self._lock:
-            return list(islice(self.events, count, count + 501))
+            return list(itertools.islice(self.events, count, count + 501))
 
     def received(self, count: int) -> None:
         """The sidecar has received the first `count` events that wait."""
