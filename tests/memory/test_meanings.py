@@ -11,12 +11,8 @@ from sidemirror_server.memory.finding.search import Filter, Unembedded
 from sidemirror_server.memory.record import MemoryHistory
 from sidemirror_server.models.caps import Caps
 from sidemirror_server.models.embedder import Embeddings
-from sidemirror_server.models.embedding import PaidEmbedder
-from sidemirror_server.models.prices import Prices
-from sidemirror_server.models.spending import Spending
 from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
-from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
@@ -27,8 +23,7 @@ from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance.memories import memory
 from tests.faults.clocks import SetClock
 from tests.faults.waiting import until, until_found
-from tests.models.gateways import PRICE
-from tests.policy.made import policies_on
+from tests.models.gateways import paid
 
 HERE, THERE = Scope("acme", "shop"), Scope("umbrella", "shop")
 A_DAY_S = 86_400.0
@@ -112,8 +107,7 @@ class Store:
     ) -> AsyncIterator[MemoryMeanings]:
         """What makes vectors, while it runs."""
         clock = clock or SystemClock()
-        spending = Spending(SqliteLedger(self._database), caps or Caps(), clock, policies_on(self._database, clock))
-        embedder = PaidEmbedder(model, Prices(model.provider, model.name, None, PRICE), 2, spending, clock)
+        embedder = paid(model, self._database, clock, caps)
         meanings = MemoryMeanings(embedder, self.search, clock, pauses, **given)
         running = asyncio.create_task(meanings.run())
         try:
@@ -121,7 +115,6 @@ class Store:
         finally:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
-            await spending.settled()
 
 
 @contextlib.asynccontextmanager

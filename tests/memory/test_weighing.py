@@ -1,12 +1,13 @@
 """What an embedding model is worth in a project, measured on the project's own memories."""
 
+import contextlib
 import math
 import random
-from typing import cast
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
-from sidemirror_server.memory.finding.search import Filter, MemoryFacts, MemorySearch
 from sidemirror_server.memory.finding.weighing import (
     FEWEST_MEASURED,
     MOST_MEASURED,
@@ -17,15 +18,17 @@ from sidemirror_server.memory.finding.weighing import (
     weigh,
 )
 from sidemirror_server.memory.finding.weights import Weights
-from sidemirror_server.memory.record import MemoryRecord
-from sidemirror_server.memory.store import Memories
+from sidemirror_server.memory.record import MemoryHistory
 from sidemirror_server.models.embedder import MOST_TEXTS, Embeddings
-from sidemirror_server.models.embedding import PaidEmbedder
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
+from sidemirror_server.storage.sqlite.memories import SqliteMemories
+from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.vocabulary.errors import ModelFailed
-from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
+from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance.memories import ONE, OTHER, T0, memory
 from tests.faults.clocks import SetClock
+from tests.models.gateways import paid
 
 MANY = 40
 NAMES = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath"]
@@ -96,105 +99,100 @@ def test_shares_begin_at_the_noise() -> None:
 class Model:
     """Knows which halves belong together; counts its calls."""
 
-    name = "model"
+    provider, name = "test", "model"
 
     def __init__(self) -> None:
         self.calls = 0
         self.refuses = False
 
-    async def embed(
-        self, scope: Scope, texts: tuple[str, ...], deadline_s: float, *, background: bool = False
-    ) -> Embeddings:
-        assert background
+    async def embed(self, texts: tuple[str, ...], deadline_s: float) -> Embeddings:
         assert 0 < len(texts) <= MOST_TEXTS
         self.calls += 1
         if self.refuses:
             raise ModelFailed(ResultStatus.FAILED_MODEL, "400", usage=Usage("", ""))
         return Embeddings(tuple(vector(text.split()[-1].rstrip("ab")) for text in texts), 1)
 
+    async def close(self) -> None:
+        pass
+
 
 class Stored:
-    """Memories of a scope, whose halves share no word."""
+    """Memories of a scope, whose halves share no word, and what weighs a model on them."""
 
-    def __init__(self, many: int) -> None:
-        self.many = many
+    def __init__(self, database: SqliteDatabase, model: Model, clock: SetClock) -> None:
+        self._memories = SqliteMemories(database)
+        self._many = 0
+        self.weights = Weights(paid(model, database, clock), SqliteMemorySearch(database), self._memories, clock)
 
-    def _all(self) -> list[MemoryRecord]:
-        return [
-            memory(f"m{number}", f"first part of it number{number}a second half for that number{number}b", T0 + number)
-            for number in range(self.many)
-        ]
-
-    async def best(
-        self, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool = False
-    ) -> tuple[MemoryFacts, ...]:
-        assert newest_first
-        if scope != ONE:
-            return ()
-        return tuple(MemoryFacts(one.memory_id, 0.5, None, one.created_us) for one in self._all()[::-1][:limit])
-
-    async def get(self, scope: Scope, memory_ids: tuple[str, ...]) -> tuple[MemoryRecord, ...]:
-        return tuple(one for one in self._all() if one.memory_id in memory_ids)
+    async def grow(self, many: int) -> None:
+        """Up to so many."""
+        for number in range(self._many, many):
+            text = f"first part of it number{number}a second half for that number{number}b"
+            await self._memories.put(ONE, MemoryHistory(memory(f"m{number}", text, T0 + number)))
+        self._many = many
 
 
-def weights_of(model: Model, stored: Stored, clock: SetClock) -> Weights:
-    parts = (cast("PaidEmbedder", model), cast("MemorySearch", stored), cast("Memories", stored))
-    return Weights(*parts, clock)
+@contextlib.asynccontextmanager
+async def stored(folder: Path, model: Model, clock: SetClock, many: int) -> AsyncIterator[Stored]:
+    async with sqlite_database(folder) as database:
+        made = Stored(database, model, clock)
+        await made.grow(many)
+        yield made
 
 
-async def test_a_weight_is_measured_once_and_holds() -> None:
-    model, stored, clock = Model(), Stored(MANY), SetClock()
-    weights = weights_of(model, stored, clock)
-    assert weights.of(ONE, "model/32") == Weight()
-    await weights.measure(ONE, "model/32")
-    found = weights.of(ONE, "model/32")
-    assert found.value > 0
-    assert found.memories == MANY
-    assert weights.of(OTHER, "model/32") == weights.of(ONE, "another/32") == Weight()
-    asked = model.calls
-    assert asked == 2 * MANY // MOST_TEXTS
-    # Neither a little later nor with a few more memories.
-    clock.advance(20)
-    stored.many += 5
-    await weights.measure(ONE, "model/32")
-    assert (model.calls, weights.of(ONE, "model/32")) == (asked, found)
-    # With half as many again, after a day, and of another model.
-    clock.advance(20)
-    stored.many = 60
-    await weights.measure(ONE, "model/32")
-    assert weights.of(ONE, "model/32").memories == 60
-    asked = model.calls
-    clock.advance(24 * 3600)
-    await weights.measure(ONE, "model/32")
-    assert model.calls > asked
-    asked = model.calls
-    await weights.measure(ONE, "model/64")
-    assert model.calls > asked
+async def test_a_weight_is_measured_once_and_holds(tmp_path: Path) -> None:
+    model, clock = Model(), SetClock()
+    async with stored(tmp_path, model, clock, MANY) as made:
+        weights = made.weights
+        assert weights.of(ONE, "model/32") == Weight()
+        await weights.measure(ONE, "model/32")
+        found = weights.of(ONE, "model/32")
+        assert found.value > 0
+        assert found.memories == MANY
+        assert weights.of(OTHER, "model/32") == weights.of(ONE, "another/32") == Weight()
+        asked = model.calls
+        assert asked == 2 * MANY // MOST_TEXTS
+        # Neither a little later nor with a few more memories.
+        clock.advance(20)
+        await made.grow(MANY + 5)
+        await weights.measure(ONE, "model/32")
+        assert (model.calls, weights.of(ONE, "model/32")) == (asked, found)
+        # With half as many again, after a day, and of another model.
+        clock.advance(20)
+        await made.grow(60)
+        await weights.measure(ONE, "model/32")
+        assert weights.of(ONE, "model/32").memories == 60
+        asked = model.calls
+        clock.advance(24 * 3600)
+        await weights.measure(ONE, "model/32")
+        assert model.calls > asked
+        asked = model.calls
+        await weights.measure(ONE, "model/64")
+        assert model.calls > asked
 
 
-async def test_a_few_memories_measure_nothing() -> None:
+async def test_a_few_memories_measure_nothing(tmp_path: Path) -> None:
     assert (FEWEST_MEASURED, MOST_MEASURED) == (20, 150)
-    model, stored, clock = Model(), Stored(19), SetClock()
-    weights = weights_of(model, stored, clock)
-    await weights.measure(ONE, "model/32")
-    assert (weights.of(ONE, "model/32"), model.calls) == (Weight(), 0)
-    stored.many = 20
-    await weights.measure(ONE, "model/32")
-    assert weights.of(ONE, "model/32").memories == 20, "at once"
+    model = Model()
+    async with stored(tmp_path, model, SetClock(), 19) as made:
+        await made.weights.measure(ONE, "model/32")
+        assert (made.weights.of(ONE, "model/32"), model.calls) == (Weight(), 0)
+        await made.grow(20)
+        await made.weights.measure(ONE, "model/32")
+        assert made.weights.of(ONE, "model/32").memories == 20, "at once"
 
 
-async def test_at_most_so_many_are_measured() -> None:
-    model, clock = Model(), SetClock()
-    weights = weights_of(model, Stored(400), clock)
-    await weights.measure(ONE, "model/32")
-    assert weights.of(ONE, "model/32").memories == MOST_MEASURED
+async def test_at_most_so_many_are_measured(tmp_path: Path) -> None:
+    async with stored(tmp_path, Model(), SetClock(), 400) as made:
+        await made.weights.measure(ONE, "model/32")
+        assert made.weights.of(ONE, "model/32").memories == MOST_MEASURED
 
 
-async def test_a_model_that_refuses_the_texts_counts_for_nothing() -> None:
-    model, clock = Model(), SetClock()
+async def test_a_model_that_refuses_the_texts_counts_for_nothing(tmp_path: Path) -> None:
+    model = Model()
     model.refuses = True
-    weights = weights_of(model, Stored(MANY), clock)
-    await weights.measure(ONE, "model/32")
-    assert weights.of(ONE, "model/32") == Weight(memories=MANY)
-    await weights.measure(ONE, "model/32")
-    assert model.calls == 1, "and is not asked again at once"
+    async with stored(tmp_path, model, SetClock(), MANY) as made:
+        await made.weights.measure(ONE, "model/32")
+        assert made.weights.of(ONE, "model/32") == Weight(memories=MANY)
+        await made.weights.measure(ONE, "model/32")
+        assert model.calls == 1, "and is not asked again at once"

@@ -11,6 +11,8 @@ import pytest
 
 from sidemirror_server.models.answers import MidTurnAnswer
 from sidemirror_server.models.caps import Caps
+from sidemirror_server.models.embedder import Embedder
+from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.models.gateway import Gateway, Provider, Route
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion, Purpose
 from sidemirror_server.models.ledger import Amount, Ledger, Level, day_of
@@ -19,6 +21,7 @@ from sidemirror_server.models.profiles import Profile, most_input_tokens
 from sidemirror_server.models.spending import Spending
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import Cap
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 from sidemirror_server.vocabulary.errors import ModelFailed
@@ -114,6 +117,15 @@ async def desk(
             yield Desk(gateway, model, provider, spending, kept, clock, policies)
         finally:
             await gateway.close()
+
+
+def paid(
+    model: Embedder, database: SqliteDatabase, clock: Clock | None = None, caps: Caps | None = None
+) -> PaidEmbedder:
+    """The one way to an embedding model, with a ledger on this store."""
+    clock = clock or SystemClock()
+    spending = Spending(SqliteLedger(database), caps or Caps(), clock, policies_on(database, clock))
+    return PaidEmbedder(model, Prices(model.provider, model.name, None, PRICE), 2, spending, clock)
 
 
 def usd(amount: float) -> Cap:
