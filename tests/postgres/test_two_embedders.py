@@ -2,19 +2,26 @@
 
 import asyncio
 from collections import Counter
-from typing import cast
 
 from sidemirror_server.memory.finding.embeddings import MemoryMeanings
 from sidemirror_server.memory.record import MemoryHistory
+from sidemirror_server.models.caps import Caps
 from sidemirror_server.models.embedder import Embeddings
 from sidemirror_server.models.embedding import PaidEmbedder
+from sidemirror_server.models.prices import Prices
+from sidemirror_server.models.spending import Spending
+from sidemirror_server.policy.in_force import PoliciesInForce
+from sidemirror_server.policy.record import RetentionPeriods
 from sidemirror_server.storage.postgres.database import PostgresDatabase
+from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
-from sidemirror_server.vocabulary.clock import SystemClock
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.storage.postgres.policies import PostgresPolicies
+from sidemirror_server.vocabulary.clock import Clock, SystemClock
+from sidemirror_server.vocabulary.scope import SERVES_ALL
 from tests.conformance.memories import ONE, T0, memory
 from tests.faults.waiting import until
+from tests.models.gateways import PRICE
 from tests.postgres.databases import Databases
 
 MANY = 40
@@ -23,16 +30,14 @@ MANY = 40
 class Model:
     """Counts what it is asked for, and waits with its answers until both sidecars had the chance to ask."""
 
-    name = "openai_compatible/small"
+    provider, name = "openai_compatible", "small"
 
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
         self.asking = 0
         self.both_were_here = asyncio.Event()
 
-    async def embed(
-        self, scope: Scope, texts: tuple[str, ...], deadline_s: float, *, background: bool = False
-    ) -> Embeddings:
+    async def embed(self, texts: tuple[str, ...], deadline_s: float) -> Embeddings:
         self.asked.update(text for text in texts if text != "memory")
         self.asking += texts != ("memory",)
         if self.asking >= 2:
@@ -43,6 +48,12 @@ class Model:
 
     async def close(self) -> None:
         pass
+
+
+def _paid(model: Model, store: PostgresDatabase, clock: Clock) -> PaidEmbedder:
+    policies = PoliciesInForce(PostgresPolicies(store), RetentionPeriods(), SERVES_ALL, clock, 10)
+    spending = Spending(PostgresLedger(store), Caps(), clock, policies)
+    return PaidEmbedder(model, Prices(model.provider, model.name, None, PRICE), 2, spending, clock)
 
 
 async def test_each_text_is_embedded_once(databases: Databases) -> None:
@@ -62,7 +73,11 @@ async def test_each_text_is_embedded_once(databases: Databases) -> None:
             await PostgresMemories(stores[0]).put(
                 ONE, MemoryHistory(memory(f"m{number}", f"text {number}", T0 + number))
             )
-        sidecars = [MemoryMeanings(cast("PaidEmbedder", model), search, SystemClock(), sleep) for search in searches]
+        clock = SystemClock()
+        sidecars = [
+            MemoryMeanings(_paid(model, store, clock), search, clock, sleep)
+            for store, search in zip(stores, searches, strict=True)
+        ]
         running = [asyncio.create_task(sidecar.run()) for sidecar in sidecars]
         try:
             for sidecar in sidecars:
