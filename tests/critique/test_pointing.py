@@ -68,6 +68,13 @@ def test_a_deed_that_another_call_may_have_done_is_believed(other: str) -> None:
     assert of_calls("failures", answer, failed, ok(other, "ok", '{"to": "bob"}')) == []
 
 
+def test_the_sentence_that_claims_most_is_quoted() -> None:
+    """And not the one with the most words of what failed."""
+    job = ok("import_pupils", '{"file": "pupils.csv", "total": 12, "imported": 11}', '{"file": "pupils.csv"}')
+    (point,) = of_calls("failures", "The import of pupils.csv is finished. All 12 pupils are in.", job)
+    assert point.quote == "All 12 pupils are in"
+
+
 def test_a_call_that_was_repeated_with_success_did_not_fail() -> None:
     failed = ToolEvidence("update_order", "timeout", failed=True, arguments='{"order": "W1", "item": "A"}')
     answer = "The item of order W1 has been updated."

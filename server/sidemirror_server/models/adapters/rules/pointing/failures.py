@@ -124,7 +124,7 @@ def failures(reading: Reading) -> Iterator[Point]:
 
     told = {one.call for one in found if one.whole and (is_admitted(one) or _is_told(reading, one))}
     deeds = _Deeds(reading)
-    best: tuple[float, Spoken, Shortcoming] | None = None
+    best: tuple[tuple[int, float, int], Spoken, Shortcoming] | None = None
     for failure in found:
         if failure.call in told or is_admitted(failure):
             continue
@@ -134,8 +134,9 @@ def failures(reading: Reading) -> Iterator[Point]:
             if deeds.is_of_others(failure, sentence, is_deed):
                 continue
             weight = _weight(reading, sentence, failure, is_deed)
-            if weight and (best is None or weight > best[0]):
-                best = weight, sentence, failure
+            rank = _claims(sentence, is_deed), weight, sentence.start
+            if weight and (best is None or rank > best[0]):
+                best = rank, sentence, failure
     if best is not None:
         _, sentence, failure = best
         reason = f"The call of {failure.call.spoken} failed." if failure.whole else "On record a part of it failed."
@@ -167,6 +168,11 @@ class _Deeds:
         mine = len(words & failure.words)
         others = [len(words & given) + (call.name != failure.call.name) for call, given in self._given]
         return not is_deed or any(count > mine for count in others)
+
+
+def _claims(sentence: Spoken, is_deed: bool) -> int:
+    """How much a sentence claims: the deed of the failed call, that it is of all, that it went well."""
+    return is_deed + bool(_UNIVERSAL.search(sentence.text)) + bool(_GOOD.search(sentence.text))
 
 
 def _weight(reading: Reading, sentence: Spoken, failure: Shortcoming, is_deed: bool) -> float:
