@@ -107,7 +107,7 @@ def test_what_a_status_means(language: Language, tmp_path: Path) -> None:
     command = ready(language)
     with Troubled(tmp_path) as troubled:
         ran = run_scenario(command, "statuses.json", troubled, language.folder)
-    assert [len(troubled.streams_s[kind]) for kind in (*STATUSES, "slow")] == [TRIES] * 4
+    assert [len(troubled.streams_s[kind]) for kind in (*STATUSES, "slow")] == [TRIES] * 5
     assert {kind: len(times) for kind, times in troubled.reports_s.items()} == dict.fromkeys(STATUSES, TRIES)
     told = [line for line in ran.lines if line.startswith("told ")]
     assert len(told) == 1

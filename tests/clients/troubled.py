@@ -32,6 +32,7 @@ STATUSES = {
     "cancelled": grpc.StatusCode.CANCELLED,
     "unknown": grpc.StatusCode.UNKNOWN,
     "aborted": grpc.StatusCode.ABORTED,
+    "exhausted": grpc.StatusCode.RESOURCE_EXHAUSTED,
 }
 # So late "busy" ends: by then the client has given the check up.
 ENDS_S = 1.5

@@ -347,7 +347,7 @@ func codeName(code codes.Code) string {
 		"FAILED_PRECONDITION": codes.FailedPrecondition, "UNAVAILABLE": codes.Unavailable,
 		"DEADLINE_EXCEEDED": codes.DeadlineExceeded, "UNAUTHENTICATED": codes.Unauthenticated,
 		"PERMISSION_DENIED": codes.PermissionDenied, "INTERNAL": codes.Internal, "CANCELLED": codes.Canceled,
-		"UNKNOWN": codes.Unknown, "ABORTED": codes.Aborted,
+		"UNKNOWN": codes.Unknown, "ABORTED": codes.Aborted, "RESOURCE_EXHAUSTED": codes.ResourceExhausted,
 	} {
 		if each == code {
 			return name

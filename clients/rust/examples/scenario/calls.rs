@@ -139,6 +139,7 @@ pub(crate) fn check_error(expected: &Value, status: &Status) -> Result<(), Failu
         Code::Cancelled => "CANCELLED",
         Code::Unknown => "UNKNOWN",
         Code::Aborted => "ABORTED",
+        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
         _ => "another",
     };
     let mut fields = expected["fields"].as_array().into_iter().flatten().filter_map(Value::as_str);
