@@ -11,9 +11,11 @@ import (
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
 )
 
 // defaultFlush is how long Flush and Close wait for what is still on its way.
@@ -102,7 +104,8 @@ func Must(client *Client, err error) *Client {
 }
 
 // WaitUntilReady returns once the sidecar says that it serves and does not count as away, or when the context ends: without
-// a deadline it waits for as long as that takes.
+// a deadline it waits for as long as that takes. With a client that is closed, or that is closed meanwhile, it fails as
+// calls do, with [codes.Canceled].
 func (c *Client) WaitUntilReady(ctx context.Context) error {
 	for {
 		err := c.serves(ctx)
@@ -112,6 +115,8 @@ func (c *Client) WaitUntilReady(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), err)
+		case <-c.link.ctx.Done():
+			return status.Error(codes.Canceled, "sidemirror: the client is closed")
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

@@ -182,6 +182,28 @@ func TestMoreThanWasSentIsSaidToBeDurable(t *testing.T) {
 	}
 }
 
+// Also one that waits when it is closed. Seen to fail, after ten seconds, when the context alone ends it.
+func TestNobodyWaitsForTheSidecarOfAClosedClient(t *testing.T) {
+	client := connected(t, filepath.Join(t.TempDir(), "nobody.sock"))
+	waiting := make(chan error, 1)
+	ctx := &waited{Context: context.Background(), begun: make(chan struct{})}
+	go func() { waiting <- client.WaitUntilReady(ctx) }()
+	<-ctx.begun
+	leaveNow(client)
+	again := make(chan error, 1)
+	go func() { again <- client.WaitUntilReady(context.Background()) }()
+	for name, ends := range map[string]chan error{"before": waiting, "after": again} {
+		select {
+		case err := <-ends:
+			if status.Code(err) != codes.Canceled {
+				t.Errorf("%s: %v", name, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s: it waits on", name)
+		}
+	}
+}
+
 // Seen to fail when it gives a client that is nil.
 func TestMustPanicsWithWhatConnectSays(t *testing.T) {
 	defer func() {
