@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -151,6 +152,35 @@ func TestBytesThatAreNoTextAreReplacedInListsToo(t *testing.T) {
 	}
 	if tools[0] != "\xff" || event.SubjectIds[1] != "b\xff" {
 		t.Error("what the agent holds was changed")
+	}
+}
+
+// As by many turns that a busy sidecar leaves without an answer. Seen to fail, with as many, when the time is read before it
+// is set.
+func TestOfManyThatAreUnansweredAtOnceOneIsLogged(t *testing.T) {
+	for round := range 1_000 {
+		client := &Client{}
+		if round%2 == 0 { // for the first time, or again
+			client.unanswered.Store([2]string{"Recall", "busy"}, time.Now().Add(-busyPause))
+		}
+		var logged atomic.Int32
+		var asking sync.WaitGroup
+		begin := make(chan struct{})
+		for range 8 {
+			asking.Add(1)
+			go func() {
+				defer asking.Done()
+				<-begin
+				if client.isNewlyUnanswered("Recall", "busy") {
+					logged.Add(1)
+				}
+			}()
+		}
+		close(begin)
+		asking.Wait()
+		if logged.Load() != 1 || !client.isNewlyUnanswered("Recall", "unable") {
+			t.Fatal(logged.Load())
+		}
 	}
 }
 

@@ -263,9 +263,6 @@ func bounded(ctx context.Context, limit time.Duration) (context.Context, context
 // isNewlyUnanswered: the log has not had for a while that this method has no answer, for this reason.
 func (c *Client) isNewlyUnanswered(method, why string) bool {
 	now, this := time.Now(), [2]string{method, why}
-	if told, had := c.unanswered.Load(this); had && now.Sub(told.(time.Time)) < busyPause {
-		return false
-	}
-	c.unanswered.Store(this, now)
-	return true
+	told, had := c.unanswered.LoadOrStore(this, now)
+	return !had || (now.Sub(told.(time.Time)) >= busyPause && c.unanswered.CompareAndSwap(this, told, now))
 }
