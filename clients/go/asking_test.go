@@ -155,6 +155,20 @@ func TestBytesThatAreNoTextAreReplacedInListsToo(t *testing.T) {
 	}
 }
 
+// Those that every event of a turn carries. Seen to fail, with the turn lost and told as away, when the last event goes as it
+// comes, and with an id that the sidecar does not know when that does.
+func TestBytesThatAreNoTextAreReplacedInWhatATurnIsNamed(t *testing.T) {
+	away := make(told, 10)
+	client := listen(t, acks(), nil, WithOnAway(away.on))
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	turn := client.BeginTurn(TurnOptions{TurnID: "turn \xff", Agent: "agent \xff"})
+	turn.Finish(success, nil)
+	if err := client.Flush(ctx); err != nil || turn.Err() != nil || len(away) > 0 || turn.ID != "turn \uFFFD" {
+		t.Error(err, turn.Err(), len(away), turn.ID)
+	}
+}
+
 // As by many turns that a busy sidecar leaves without an answer. Seen to fail, with as many, when the time is read before it
 // is set.
 func TestOfManyThatAreUnansweredAtOnceOneIsLogged(t *testing.T) {

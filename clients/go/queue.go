@@ -273,6 +273,9 @@ func named(name string) string {
 	return name
 }
 
+// valid is the text with what is no UTF-8 replaced: a message with that cannot be sent.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
 // fit shortens texts that the sidecar would refuse, and replaces what cannot be sent.
 func fit(message protoreflect.Message) {
 	message.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
@@ -285,7 +288,7 @@ func fit(message protoreflect.Message) {
 			fit(value.Message())
 		case field.Kind() == protoreflect.StringKind && field.IsList():
 			for i := range value.List().Len() {
-				text := strings.ToValidUTF8(value.List().Get(i).String(), "\uFFFD")
+				text := valid(value.List().Get(i).String())
 				value.List().Set(i, protoreflect.ValueOfString(text))
 			}
 		case field.Kind() == protoreflect.StringKind:
@@ -293,7 +296,7 @@ func fit(message protoreflect.Message) {
 			if len(text) <= longestText && utf8.ValidString(text) {
 				return true
 			}
-			text = strings.ToValidUTF8(text, "\uFFFD")
+			text = valid(text)
 			if len(text) > longestText {
 				// What the cut leaves of a character goes with it.
 				text = strings.ToValidUTF8(text[:longestText-len(cut)], "") + cut

@@ -183,7 +183,7 @@ func (o TurnOptions) started() *pb.TurnStarted {
 func newTurn(client *Client, o TurnOptions) *Turn {
 	started := o.started()
 	turn := &Turn{
-		ID: o.TurnID, agent: o.Agent, task: started.GetTask(), client: client, link: client.link,
+		ID: valid(o.TurnID), agent: valid(o.Agent), task: started.GetTask(), client: client, link: client.link,
 		told: map[string]bool{}, news: make(chan struct{}), toSend: make(chan struct{}, 1),
 	}
 	if o.Goal != nil {
