@@ -200,7 +200,9 @@ func (c *carried) filled(request any) any {
 			continue
 		}
 		if copied == nil {
-			copied = proto.Clone(message).ProtoReflect()
+			// Also of a request that is nil.
+			copied = message.ProtoReflect().New()
+			proto.Merge(copied.Interface(), message)
 		}
 		copied.Set(field, protoreflect.ValueOfString(value))
 	}

@@ -247,6 +247,28 @@ func TestAStreamOfOneAnswerLetsGoOfItsDeadlineWithIt(t *testing.T) {
 	}
 }
 
+// Seen to fail, with a panic of the agent's, when the scope and the request_id are written into what is not there.
+func TestARequestThatIsNilIsAnEmptyOne(t *testing.T) {
+	sidecar := &scoped{}
+	client := connected(t, serve(t, func(server *grpc.Server) {
+		pb.RegisterSidecarServiceServer(server, sidecar)
+	}), WithScope("tenant", "project"))
+	if _, err := client.Sidecar.GetServerInfo(t.Context(), nil); err != nil || sidecar.asked.GetTenantId() != "tenant" {
+		t.Error(err, sidecar.asked)
+	}
+}
+
+// scoped keeps what it was asked.
+type scoped struct {
+	pb.UnimplementedSidecarServiceServer
+	asked *pb.GetServerInfoRequest
+}
+
+func (s *scoped) GetServerInfo(_ context.Context, asked *pb.GetServerInfoRequest) (*pb.GetServerInfoResponse, error) {
+	s.asked = asked
+	return &pb.GetServerInfoResponse{}, nil
+}
+
 // until waits for it.
 func until(t *testing.T, is func() bool) {
 	t.Helper()
