@@ -182,6 +182,24 @@ func TestMoreThanWasSentIsSaidToBeDurable(t *testing.T) {
 	}
 }
 
+// As those of a configuration that leaves them out. Seen to fail, at the default address and with a panic that the log tells,
+// when they replace what there is.
+func TestAnOptionWithoutAValueSaysNothing(t *testing.T) {
+	lines := logs(t)
+	address := "unix:" + filepath.Join(t.TempDir(), "nobody.sock")
+	t.Setenv("SIDEMIRROR_ADDRESS", address)
+	client := Must(Connect(WithAddress(""), WithOnAway(nil), WithOnRefused(nil)))
+	if said := client.link.o.address; said != address {
+		t.Error(said)
+	}
+	client.BeginTurn(TurnOptions{}).Plan(Within(t.Context(), 30*time.Second))
+	leaveNow(client)
+	client.link.tellRefused(errors.New("who?"))
+	if lines.count("has panicked") > 0 || lines.count("the sidecar is away") != 1 || lines.count("does not let the agent in") != 1 {
+		t.Error(lines.text.String())
+	}
+}
+
 // Also one that waits when it is closed. Seen to fail, after ten seconds, when the context alone ends it.
 func TestNobodyWaitsForTheSidecarOfAClosedClient(t *testing.T) {
 	client := connected(t, filepath.Join(t.TempDir(), "nobody.sock"))

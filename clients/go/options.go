@@ -1,6 +1,7 @@
 package sidemirror
 
 import (
+	"cmp"
 	"log/slog"
 	"os"
 	"time"
@@ -46,7 +47,9 @@ func optionsOf(given []Option) *options {
 
 // WithAddress is host:port, https://host:port or unix:/path; else SIDEMIRROR_ADDRESS, else [DefaultAddress]. With
 // https:// the connection is TLS, with the authorities of the system, and the port may be left out.
-func WithAddress(address string) Option { return func(o *options) { o.address = address } }
+func WithAddress(address string) Option {
+	return func(o *options) { o.address = cmp.Or(address, o.address) }
+}
 
 // WithTokenFile names the file that holds the token; else SIDEMIRROR_TOKEN_FILE. It is read again for each call.
 func WithTokenFile(path string) Option { return func(o *options) { o.tokenFile = path } }
@@ -74,13 +77,25 @@ func WithScope(tenantID, projectID string) Option {
 // calls that ask a model.
 func WithDeadline(deadline time.Duration) Option { return func(o *options) { o.deadline = deadline } }
 
-// WithOnAway is called with the reason when the sidecar goes away, and again only after it was back for 5 seconds. Else
-// a warning is logged with log/slog.
-func WithOnAway(told func(error)) Option { return func(o *options) { o.onAway = told } }
+// WithOnAway is called with the reason when the sidecar goes away, and again only after it was back for 5 seconds; on a
+// goroutine of its own. Else, also with nil, a warning is logged with log/slog.
+func WithOnAway(told func(error)) Option {
+	return func(o *options) {
+		if told != nil {
+			o.onAway = told
+		}
+	}
+}
 
-// WithOnRefused is called with what to set when the sidecar refuses the token, or there is none. Else a warning is
-// logged with log/slog.
-func WithOnRefused(told func(error)) Option { return func(o *options) { o.onRefused = told } }
+// WithOnRefused is called with what to set when the sidecar refuses the token, or there is none; on a goroutine of its own.
+// Else, also with nil, a warning is logged with log/slog.
+func WithOnRefused(told func(error)) Option {
+	return func(o *options) {
+		if told != nil {
+			o.onRefused = told
+		}
+	}
+}
 
 // WithDialOptions adds to how connections are made, for instance a stats handler of OpenTelemetry.
 func WithDialOptions(dial ...grpc.DialOption) Option {
