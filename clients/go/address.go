@@ -21,7 +21,8 @@ const httpsPort = "443"
 
 var hostAndPort = regexp.MustCompile(`^(?:\[[\w:.%]+\]|[^\s:/\[\]@?#\\]+):([0-9]{1,5})$`)
 
-// TokenInTheClearError: the token would go to another machine over a connection that everybody on the way can read.
+// TokenInTheClearError says that the token would go to another machine over a connection that everybody on the way can
+// read.
 type TokenInTheClearError struct {
 	// Address is where it would go.
 	Address string
@@ -32,7 +33,7 @@ func (e *TokenInTheClearError) Error() string {
 		"before the address, or use WithTLS, or name the authority's file in SIDEMIRROR_CA_FILE"
 }
 
-// AddressError: no sidecar can be at the address.
+// AddressError says that no sidecar can be at the address.
 type AddressError struct {
 	// Address is what was given.
 	Address string

@@ -1,6 +1,6 @@
 // Package sidemirror is the Go client of Sidemirror, the gRPC sidecar that gives an agent a second look at its own work.
 //
-//	client, err := sidemirror.Connect()
+//	client := sidemirror.Must(sidemirror.Connect())
 //	defer client.Close()
 //	turn := client.BeginTurn(sidemirror.TurnOptions{Task: "find the cheapest flight"})
 //	defer turn.End(&err)

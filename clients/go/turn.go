@@ -215,11 +215,11 @@ func (t *Turn) FinishGoal(outcome pb.TaskOutcome, score *float64, goal Goal) {
 //
 //	defer turn.End(&err)
 //
-// The panic goes on.
+// The panic goes on. Called by a function that is deferred, End sees neither a panic nor Goexit.
 func (t *Turn) End(err *error) { t.leave(recover(), err, OutcomeUnspecified) }
 
 // Succeed is End for an agent that returns an error whenever it fails: where it returns without one, the turn ends as
-// SUCCESS.
+// SUCCESS. As End, it has to be deferred directly.
 //
 //	defer turn.Succeed(&err)
 func (t *Turn) Succeed(err *error) { t.leave(recover(), err, OutcomeSuccess) }
