@@ -182,15 +182,15 @@ func TestMoreThanWasSentIsSaidToBeDurable(t *testing.T) {
 	}
 }
 
-// As those of a configuration that leaves them out. Seen to fail, at the default address and with a panic that the log tells,
-// when they replace what there is.
+// As those of a configuration that leaves them out. Seen to fail, at the default address, without time for any call and
+// with a panic that the log tells, when they replace what there is.
 func TestAnOptionWithoutAValueSaysNothing(t *testing.T) {
 	lines := logs(t)
 	address := "unix:" + filepath.Join(t.TempDir(), "nobody.sock")
 	t.Setenv("SIDEMIRROR_ADDRESS", address)
-	client := Must(Connect(WithAddress(""), WithOnAway(nil), WithOnRefused(nil)))
-	if said := client.link.o.address; said != address {
-		t.Error(said)
+	client := Must(Connect(WithAddress(""), WithDeadline(0), WithOnAway(nil), WithOnRefused(nil)))
+	if o := client.link.o; o.address != address || o.deadline != 10*time.Second {
+		t.Error(o.address, o.deadline)
 	}
 	client.BeginTurn(TurnOptions{}).Plan(Within(t.Context(), 30*time.Second))
 	leaveNow(client)

@@ -9,7 +9,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Option says how to connect. What no option says is read from the environment.
+// Option says how to connect. What no option says is read from the environment. An empty path is no file, also where the
+// environment names one.
 type Option func(*options)
 
 type options struct {
@@ -73,9 +74,11 @@ func WithScope(tenantID, projectID string) Option {
 	return func(o *options) { o.tenantID, o.projectID = tenantID, projectID }
 }
 
-// WithDeadline is for unary calls whose context has none; 10 seconds when nobody says otherwise, and at least 60 for
-// calls that ask a model.
-func WithDeadline(deadline time.Duration) Option { return func(o *options) { o.deadline = deadline } }
+// WithDeadline is for unary calls whose context has none; 10 seconds when nobody says otherwise, also with 0, and at least
+// 60 for calls that ask a model.
+func WithDeadline(deadline time.Duration) Option {
+	return func(o *options) { o.deadline = cmp.Or(deadline, o.deadline) }
+}
 
 // WithOnAway is called with the reason when the sidecar goes away, and again only after it was back for 5 seconds; on a
 // goroutine of its own. Else, also with nil, a warning is logged with log/slog.
