@@ -163,7 +163,7 @@ func (c *Client) BeginTurn(o TurnOptions) *Turn {
 }
 
 // Flush waits until everything reported so far is durable with the sidecar, outcomes and goals too, or until the context
-// ends; two seconds where it has no deadline.
+// ends, with its error; two seconds where it has no deadline.
 func (c *Client) Flush(ctx context.Context) error {
 	ctx, cancel := bounded(ctx, defaultFlush)
 	defer cancel()

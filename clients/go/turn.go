@@ -41,7 +41,7 @@ type TurnOptions struct {
 	Task string
 	// Level is how deep to think, where Started does not say it; the session's own, or OFF, when nobody does.
 	Level pb.ThinkLevel
-	// Goal is what the turn works towards, reported with its outcome however it ends. May be nil.
+	// Goal is what the turn works towards, reported with its outcome however it ends, unless as UNSPECIFIED. May be nil.
 	Goal *Goal
 	// Started holds whatever else is known: the session, the prompt, the model. May be nil.
 	Started *pb.TurnStarted
