@@ -13,6 +13,7 @@ import (
 	"time"
 
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -319,5 +320,99 @@ func TestAScopeThatIsLeftEndsItsTurn(t *testing.T) {
 		if outcomes[name] != outcome {
 			t.Errorf("%s ends as %v", name, outcomes[name])
 		}
+	}
+}
+
+// reflected is a directive with lessons of this receipt.
+func reflected(id, receipt string) *pb.TurnDirective {
+	return &pb.TurnDirective{DirectiveId: id, Kind: &pb.TurnDirective_Reflection{Reflection: &pb.MidTurnReflection{
+		Status: pb.ResultStatus_RESULT_STATUS_OK, Reflection: "look again",
+		Lessons: &pb.ContextBlock{ReceiptId: receipt, Text: "a lesson"},
+	}}}
+}
+
+// Two reflections come with the beginning, and the call that the second is about has worked with the next event. Seen to
+// fail when what is withdrawn is given, and when the outcome of its lessons is reported.
+func TestWhatIsWithdrawnIsGivenToNobody(t *testing.T) {
+	peer := &reportsPeer{ids: map[string]int{}}
+	client := listen(t, func(stream pb.ThinkingService_RunTurnServer) error {
+		said := []*pb.TurnDirective{reflected("stays", "r1"), reflected("goes", "r2")}
+		var withdrawn []string
+		for received := uint64(0); ; {
+			request, err := stream.Recv()
+			if err != nil {
+				return nil // the turn has ended
+			}
+			if received += uint64(len(request.Events)); received > 1 {
+				withdrawn = []string{"goes"}
+			}
+			ack := &pb.TurnDirective{Kind: &pb.TurnDirective_Ack{
+				Ack: &pb.TurnAck{Received: received, Durable: received, WithdrawnIds: withdrawn},
+			}}
+			if err := stream.Send(&pb.RunTurnResponse{Directives: append(said, ack)}); err != nil {
+				return err
+			}
+			said = nil
+		}
+	}, peer)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	turn := client.BeginTurn(TurnOptions{})
+	if err := client.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	turn.Report(ToolWorked("ok"))
+	if err := client.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if given := turn.Take(); len(given) != 1 || given[0].DirectiveId != "stays" {
+		t.Error(given)
+	}
+	turn.Finish(OutcomeFailure, nil)
+	if err := client.Flush(ctx); err != nil || len(peer.ids) != 1 {
+		t.Error(err, peer.ids)
+	}
+}
+
+// The end of a turn is taken all the same. Seen to fail when either is not counted.
+func TestATurnHasSoManyEventsAndAClientSoManyTurns(t *testing.T) {
+	client := connected(t, filepath.Join(t.TempDir(), "nobody.sock"))
+	turn := client.BeginTurn(TurnOptions{})
+	for range mostEvents {
+		turn.Report(UserMessage("hello"))
+	}
+	turn.Finish(success, nil)
+	if turn.Dropped() != 1 || outcomeOf(turn) != success {
+		t.Error(turn.Dropped(), outcomeOf(turn))
+	}
+	for range mostTurns - 1 {
+		turn = client.BeginTurn(TurnOptions{})
+	}
+	if turn.Dropped() != 0 || client.BeginTurn(TurnOptions{}).Dropped() != 1 {
+		t.Error("so many turns are not what it takes")
+	}
+}
+
+// Seen to fail when it is told each time, and when it is never told again.
+func TestThatItIsAwayIsToldAgainOnceItWasBackForAWhile(t *testing.T) {
+	away := make(told, 10)
+	client := connected(t, serve(t, func(server *grpc.Server) {
+		pb.RegisterSidecarServiceServer(server, &pb.UnimplementedSidecarServiceServer{})
+	}), WithOnAway(away.on))
+	goAndComeBack := func() {
+		_, outages := client.link.now()
+		client.link.answered(outages)
+		client.link.failed(status.Error(codes.Unavailable, "gone"), outages)
+		until(t, func() bool { return !client.Away() })
+	}
+	goAndComeBack()
+	goAndComeBack()
+	client.link.mu.Lock()
+	client.link.backAt = client.link.backAt.Add(-steady)
+	client.link.mu.Unlock()
+	goAndComeBack()
+	leaveNow(client)
+	if len(away) != 2 {
+		t.Errorf("told %d times", len(away))
 	}
 }
