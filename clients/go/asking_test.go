@@ -4,6 +4,7 @@ import (
 	"context"
 	"log"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -111,6 +112,25 @@ func TestNoEventIsReportedAsNothing(t *testing.T) {
 	turn := listen(t, acks(), &reportsPeer{ids: map[string]int{}}).BeginTurn(TurnOptions{})
 	if id := turn.Report(nil); id != "" || turn.Dropped() != 0 {
 		t.Fatal(id, turn.Dropped())
+	}
+}
+
+// Such as the share of no tests that passed. Seen to fail, with the turn refused by a sidecar, when it goes as it comes.
+func TestAScoreThatIsNoShareIsLeftOut(t *testing.T) {
+	lines := logs(t)
+	client := connected(t, filepath.Join(t.TempDir(), "nobody.sock"))
+	for score, is := range map[float64]bool{0: true, 1: true, -0.1: false, 1.1: false, math.NaN(): false, math.Inf(1): false} {
+		turn := client.BeginTurn(TurnOptions{})
+		turn.Finish(success, Score(score))
+		turn.mu.Lock()
+		finished := turn.waiting[len(turn.waiting)-1].GetTurnFinished()
+		turn.mu.Unlock()
+		if finished.GetOutcome() != success || (finished.Score != nil) != is {
+			t.Errorf("%v: %v", score, finished)
+		}
+	}
+	if lines.count("ends without its score") != 4 {
+		t.Error(lines.text.String())
 	}
 }
 
