@@ -118,8 +118,10 @@ final class TurnQueue {
     if (finishing || over || (full && !ends) || !link.keep(size + BESIDE_BYTES, ends)) {
       drop(1);
       over |= events == 0; // without its beginning a turn is not reported at all
-      if (finishing && !late) {
-        late = true;
+      boolean isLate = finishing && !late;
+      late |= finishing;
+      finishing |= ends;
+      if (isLate) {
         return Put.LATE;
       }
       return size > MOST_EVENT_BYTES ? Put.TOO_LARGE : Put.DROPPED;

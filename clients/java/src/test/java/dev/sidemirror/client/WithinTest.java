@@ -72,6 +72,28 @@ class WithinTest {
     }
   }
 
+  /** Seen to fail, with 2 events and with 2 goals, when only a turn that goes on is finished by its end. */
+  @Test
+  void aTurnThatIsOverIsFinishedOnce() {
+    ReportGoalRequest goal = Sidemirror.goal("g", "o");
+    Sidemirror closed = nobody();
+    closed.close();
+    AgentTurn left = closed.beginTurn(TurnStarted.getDefaultInstance(), goal);
+    AgentTurn failed = closed.beginTurn(TurnStarted.getDefaultInstance(), goal);
+    try (left) {
+      left.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
+    }
+    AgentTurn.Work<Void, IllegalStateException> fails =
+        turn -> {
+          throw new IllegalStateException("an agent's own");
+        };
+    assertThrows(IllegalStateException.class, () -> failed.run(fails, TaskOutcome.TASK_OUTCOME_SUCCESS));
+    for (AgentTurn each : List.of(left, failed)) {
+      assertEquals(2, each.dropped(), "its beginning and its end");
+    }
+    assertEquals(2, closed.close(Duration.ZERO).goals());
+  }
+
   /** Seen to fail, after ten seconds, when the log is told while the turn's monitor is held. */
   @Test
   void aLogMayWaitForAnotherThreadOfTheTurn() throws InterruptedException {
