@@ -228,19 +228,20 @@ public final class AgentTurn implements AutoCloseable {
    * @throws E what the work throws
    */
   public <T, E extends Exception> T run(Work<T, E> work, TaskOutcome outcome) throws E {
+    T done;
     try {
-      return work.in(this);
+      done = work.in(this);
     } catch (Throwable thrown) {
       ReportGoalRequest towards = goal;
       if (towards != null && towards.getError().isEmpty()) {
-        goal = towards.toBuilder().setError(Texts.orEmpty(thrown)).build();
+        goal = towards.toBuilder().setError(Texts.of(thrown)).build();
       }
       boolean isCancelled = thrown instanceof CancellationException || thrown instanceof InterruptedException;
       leave(isCancelled ? TaskOutcome.TASK_OUTCOME_UNSPECIFIED : TaskOutcome.TASK_OUTCOME_ERROR);
       throw thrown;
-    } finally {
-      leave(outcome);
     }
+    leave(outcome);
+    return done;
   }
 
   /**

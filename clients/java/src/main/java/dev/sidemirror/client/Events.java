@@ -60,7 +60,7 @@ public final class Events {
    * @return the event
    */
   public static TurnEvent toolReturned(Throwable thrown) {
-    return toolReturned(Texts.orEmpty(thrown), true);
+    return toolReturned(Texts.of(thrown), true);
   }
 
   /**

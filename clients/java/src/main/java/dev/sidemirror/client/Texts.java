@@ -5,7 +5,6 @@ import dev.sidemirror.v1.ToolCalled;
 import dev.sidemirror.v1.TurnEvent;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import java.util.Optional;
 
 /** Texts as the sidecar takes them: not too long, and without halves of surrogate pairs, which UTF-8 has none of. */
 final class Texts {
@@ -21,8 +20,17 @@ final class Texts {
   private Texts() {}
 
   /** What models and tools say, who also say null: an empty text. */
-  static String orEmpty(Object given) {
-    return Optional.ofNullable(given).map(Object::toString).orElse("");
+  static String orEmpty(String given) {
+    return given == null ? "" : given;
+  }
+
+  /** The name and the message of what was thrown, or of one that has none to give, its class; of null an empty text. */
+  static String of(Throwable thrown) {
+    try {
+      return thrown == null ? "" : orEmpty(thrown.toString());
+    } catch (RuntimeException wordless) { // its own, and not what the agent has to hear of
+      return thrown.getClass().getName();
+    }
   }
 
   /** The text with U+FFFD for each half of a surrogate pair: protobuf would log a stack trace for it. */

@@ -178,6 +178,30 @@ class StandInTest {
         List.copyOf(goals));
   }
 
+  /** Seen to fail, with SUCCESS and the other exception, when it is asked for its words without care. */
+  @Test
+  void whatIsThrownMayHaveNoWords() {
+    AgentTurn.Work<Void, IllegalStateException> fails =
+        turn -> {
+          throw new Wordless();
+        };
+    assertThrows(Wordless.class, () -> began("wordless").run(fails, TaskOutcome.TASK_OUTCOME_SUCCESS));
+    assertEquals(Wordless.class.getName(), Events.toolReturned(new Wordless()).getToolReturned().getContent());
+    assertTrue(sidemirror.flush(Duration.ofSeconds(30)));
+    assertEquals(List.of(TaskOutcome.TASK_OUTCOME_ERROR), List.copyOf(outcomes));
+    assertEquals(List.of("wordless GOAL_STATE_FAILED " + Wordless.class.getName()), List.copyOf(goals));
+  }
+
+  /** An exception whose message cannot be made. */
+  private static final class Wordless extends IllegalStateException {
+    private static final long serialVersionUID = 1;
+
+    @Override
+    public String getMessage() {
+      throw new UnsupportedOperationException("a message of its own");
+    }
+  }
+
   /** Seen to fail, with ERROR and a goal that failed, when what cancels counts as the agent's error. */
   @Test
   void aTurnThatIsCancelledHasNoOutcomeAndNoGoal() {
