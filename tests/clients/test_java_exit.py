@@ -49,3 +49,10 @@ def test_it_says_what_it_could_not_deliver() -> None:
     assert "before everything was delivered" in said
     assert "before everything was delivered" not in silent
     assert took < plain + 10
+
+
+def test_it_says_that_its_turn_is_refused_meanwhile(tmp_path: Path) -> None:
+    """Its log may have ended by then. Seen to fail, with nothing said, when only what waits counts."""
+    with sidecar(tmp_path) as beside:
+        _, said = exits(beside.address, "refused")
+    assert "before everything was delivered" in said or "has refused turn" in said

@@ -99,8 +99,9 @@ public final class Sidemirror extends Services implements AutoCloseable {
 
   /** Waits, and does not close: other hooks may have something to report yet. Of a sidecar that is away nothing is hoped. */
   private void flushAtExit() {
-    if (!flush(away() ? Duration.ZERO : DEFAULT_FLUSH)) {
-      // Loggers may have ended by then, by hooks of their own.
+    Undelivered told = link.losses().soFar();
+    if (!flush(away() ? Duration.ZERO : DEFAULT_FLUSH) || !link.losses().soFar().equals(told)) {
+      // Loggers may have ended by then, by hooks of their own, and with them what they say of a turn that is refused.
       System.err.println("dev.sidemirror.client: the process ends before everything was delivered to the sidecar");
     }
   }
