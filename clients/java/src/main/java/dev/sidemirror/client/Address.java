@@ -1,6 +1,8 @@
 package dev.sidemirror.client;
 
 import java.net.InetAddress;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.net.UnknownHostException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -83,7 +85,16 @@ record Address(String target, boolean tls) {
       return false;
     }
     int port = Integer.parseInt(found.group(1));
-    return port > 0 && port < 65_536;
+    return port > 0 && port < 65_536 && isJavas(target);
+  }
+
+  /** Whether Java finds a host in it, as grpc-java asks of it: no name with an underscore is one. */
+  private static boolean isJavas(String target) {
+    try {
+      return new URI("//" + target).getHost() != null;
+    } catch (URISyntaxException none) {
+      return false;
+    }
   }
 
   /** Whether the host of {@code host:port} is this machine, by its own name or number. No name is looked up. */

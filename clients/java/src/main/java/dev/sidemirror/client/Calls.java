@@ -92,7 +92,7 @@ final class Calls implements ClientInterceptor {
     CallOptions options = given;
     Duration within = within(method);
     if (options.getDeadline() == null && within != null) {
-      options = options.withDeadlineAfter(within.toNanos(), TimeUnit.NANOSECONDS);
+      options = options.withDeadlineAfter(Waiting.nanos(within), TimeUnit.NANOSECONDS);
     }
     if (options.getCredentials() == null && token != null) {
       options = options.withCallCredentials(token);

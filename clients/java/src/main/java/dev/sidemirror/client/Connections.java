@@ -116,8 +116,8 @@ final class Connections implements AutoCloseable {
               // Unset, because it is not one of a Unix socket's, and Netty warns of it at each try to connect.
               .withOption(ChannelOption.SO_KEEPALIVE, null);
     } else {
-      // The brackets of an IPv6 address stand in no path of a URI.
-      String target = address.target().replace("[", "%5B").replace("]", "%5D");
+      // The brackets and the zone of an IPv6 address stand in no path of a URI.
+      String target = address.target().replace("%", "%25").replace("[", "%5B").replace("]", "%5D");
       builder = NettyChannelBuilder.forTarget("dns:///" + target, credentials);
     }
     if (forStubs) {

@@ -22,6 +22,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -415,7 +416,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
      * @return this
      */
     public Builder address(String hostAndPort) {
-      address = hostAndPort;
+      address = Objects.requireNonNull(hostAndPort, "hostAndPort");
       return this;
     }
 
@@ -487,7 +488,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
      * @return this
      */
     public Builder deadline(Duration within) {
-      deadline = within;
+      deadline = Objects.requireNonNull(within, "within");
       return this;
     }
 
@@ -534,7 +535,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
      * @return this
      */
     public Builder intercept(ClientInterceptor interceptor) {
-      interceptors.add(interceptor);
+      interceptors.add(Objects.requireNonNull(interceptor, "interceptor"));
       return this;
     }
 

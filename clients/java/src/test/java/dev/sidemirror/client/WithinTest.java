@@ -10,17 +10,21 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.sidemirror.v1.ContextBlock;
+import dev.sidemirror.v1.GetServerInfoRequest;
 import dev.sidemirror.v1.ReportGoalRequest;
 import dev.sidemirror.v1.TaskOutcome;
 import dev.sidemirror.v1.TurnEvent;
 import dev.sidemirror.v1.TurnStarted;
 import dev.sidemirror.v1.UserMessage;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.InvalidKeyException;
 import java.security.KeyPairGenerator;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
@@ -57,6 +61,36 @@ class WithinTest {
     assertEquals(new Address("sidecar.example.com:443", true), Address.of("sidecar.example.com", true, true, true));
     assertEquals(new Address("[::1]:443", true), Address.of("https://[::1]", false, true, true));
     assertThrows(TokenInTheClearException.class, () -> Address.of("sidecar.example.com:1", false, true, true));
+  }
+
+  /** Seen to fail, with gRPC's words and after a connection was begun, when Java's own form of an address is not asked for. */
+  @Test
+  void anAddressIsOneThatJavaTakes() {
+    for (String none : List.of("my_sidecar:1", "sidecär:1", "a%zz:1", "[::g]:1", "[12]:1", "[1.2.3.4]:1")) {
+      Sidemirror.Builder builder = Sidemirror.builder().address(none);
+      String said = assertThrows(IllegalArgumentException.class, builder::connect, none).getMessage();
+      assertTrue(said.startsWith("the address \"" + none + "\" of Sidemirror (SIDEMIRROR_ADDRESS, or address()): "), said);
+    }
+    for (String taken : List.of("[fe80::1%eth0]:1", "[::ffff:10.0.0.7]:1", "side-car.example.com:1", "10.0.0.7:1")) {
+      Sidemirror.builder().address(taken).connect().close();
+    }
+  }
+
+  /** Seen to fail: null went unnoticed until a call, or left a connection open, and a year too many was an overflow. */
+  @Test
+  void aBuilderTakesNoNullAndAnyDuration() {
+    Sidemirror.Builder builder = Sidemirror.builder();
+    assertThrows(NullPointerException.class, () -> builder.address(null));
+    assertThrows(NullPointerException.class, () -> builder.deadline(null));
+    assertThrows(NullPointerException.class, () -> builder.intercept(null));
+    builder.address("127.0.0.1:1").deadline(ChronoUnit.FOREVER.getDuration());
+    try (Sidemirror patient = builder.connect()) {
+      StatusRuntimeException error =
+          assertThrows(
+              StatusRuntimeException.class,
+              () -> patient.sidecar().getServerInfo(GetServerInfoRequest.getDefaultInstance()));
+      assertEquals(Status.Code.UNAVAILABLE, error.getStatus().getCode());
+    }
   }
 
   /** Seen to fail when it counts as an event that was not delivered. */
