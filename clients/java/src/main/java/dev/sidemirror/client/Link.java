@@ -200,12 +200,16 @@ final class Link {
   }
 
   private void sayUnanswered(String what, String why) {
-    long now = System.nanoTime();
-    Long told = toldUnansweredNs.get(what);
-    if (told == null || now - told >= BUSY_PAUSE_NS) {
-      toldUnansweredNs.put(what, now);
+    if (isNewlyUnanswered(what)) {
       LOG.log(Level.WARNING, "Sidemirror at {0} {1}: {2}", address(), what, why);
     }
+  }
+
+  /** Whether that was not told for a while. Of many who ask at once one is told so. */
+  boolean isNewlyUnanswered(String what) {
+    long now = System.nanoTime();
+    Long told = toldUnansweredNs.putIfAbsent(what, now);
+    return told == null || (now - told >= BUSY_PAUSE_NS && toldUnansweredNs.replace(what, told, now));
   }
 
   /** A call that was begun after so many outages has failed. One without an answer in time says nothing of the sidecar. */

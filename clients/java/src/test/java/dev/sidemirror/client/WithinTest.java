@@ -30,11 +30,16 @@ import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -198,6 +203,23 @@ class WithinTest {
       pool.giveUp();
     } catch (java.io.IOException unreadable) {
       throw new AssertionError(unreadable);
+    }
+  }
+
+  /** Seen to fail, with some told twice, when two threads may both find that nobody was told yet. */
+  @Test
+  void ofManyCallsAtOnceOneIsToldThatTheSidecarIsBusy() throws Exception {
+    List<String> calls = IntStream.range(0, 200_000).mapToObj(Integer::toString).toList();
+    ExecutorService agents = Executors.newFixedThreadPool(2);
+    try (Connections connections = new Connections(Sidemirror.builder(), List.of(), null)) {
+      Link link = new Link(connections, null, null, null, null);
+      // Whoever is behind finds more that was told, and so comes up to the other.
+      Callable<Long> told = () -> calls.stream().filter(link::isNewlyUnanswered).count();
+      List<Future<Long>> both = agents.invokeAll(List.of(told, told));
+      link.close();
+      assertEquals(calls.size(), both.get(0).get() + both.get(1).get());
+    } finally {
+      agents.shutdownNow();
     }
   }
 
