@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -111,7 +112,8 @@ def deployed(folder: Path) -> None:
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.long)], ids=["client", "release"])
 def test_what_is_published(whole: bool, tmp_path: Path) -> None:
-    """What a release uploads, with sources and documentation."""
+    """What a release uploads, with sources and documentation. Seen to fail, by the contract, where a module's name
+    would be its file's."""
     (java,) = [language for language in LANGUAGES if language.name == "java"]
     ready(java)
     published = tmp_path / "release/java"
@@ -122,5 +124,8 @@ def test_what_is_published(whole: bool, tmp_path: Path) -> None:
     for kind in (".jar", ".pom", "-sources.jar", "-javadoc.jar"):
         for name in (_CLIENT, _CONTRACT) if whole else (_CLIENT,):
             assert (published / f"{name}{kind}").exists(), kind
+    for name, module in ((_CLIENT, "dev.sidemirror.client"), (_CONTRACT, "dev.sidemirror.api")):
+        with zipfile.ZipFile(published / f"{name}.jar") as jar:
+            assert f"Automatic-Module-Name: {module}\r\n" in jar.read("META-INF/MANIFEST.MF").decode()
     built = repository(tmp_path / "repository", _KNOWN)
     uses((*_MAVEN, f"-Dmaven.repo.local={built}"), published, built, tmp_path)
