@@ -28,7 +28,8 @@ import java.util.function.Function;
 
 /**
  * One turn of an agent, reported beside it: nothing fails because of the sidecar, nothing waits longer than it is told to,
- * and nothing is lost or counts twice while the sidecar is away. Null is an empty text: models give it.
+ * and nothing is lost or counts twice while the sidecar is away. A thread that is interrupted waits for nothing, and stays
+ * interrupted. Null is an empty text: models give it.
  *
  * <p>Made by {@link Sidemirror#beginTurn}. Safe for use by many threads. A resource of a {@code try}: one that is left
  * without {@link #finish(TaskOutcome)} ends without an outcome, which teaches nothing. {@link #run} also sees an exception.

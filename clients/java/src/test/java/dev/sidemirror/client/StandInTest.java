@@ -384,6 +384,27 @@ class StandInTest {
     assertEquals(1, goals.size());
   }
 
+  /** Seen to fail when a turn waits through an interrupt, and when it forgets it. */
+  @Test
+  void anInterruptedThreadWaitsForNoAnswer() {
+    holdsStreams = true;
+    Duration atMost = Duration.ofSeconds(10);
+    AgentTurn turn = turn();
+    Thread.currentThread().interrupt();
+    long began = System.nanoTime();
+    assertTrue(turn.plan(atMost).isEmpty());
+    assertTrue(turn.recall(atMost).isEmpty());
+    assertEquals(List.of(), turn.advice(atMost));
+    assertTrue(turn.next(atMost).isEmpty());
+    assertTrue(turn.critique("right", "", atMost).isEmpty());
+    assertEquals("wrong", turn.revised("wrong", prompt -> "nobody asked for it", "", atMost));
+    assertTrue(turn.summary(atMost).isEmpty());
+    assertFalse(sidemirror.flush(atMost));
+    assertTrue(System.nanoTime() - began < atMost.toNanos());
+    assertTrue(Thread.interrupted(), "it stays so");
+    sidemirror.close(Duration.ZERO);
+  }
+
   /** Seen to fail when only an interrupt from before is waited through. */
   @Test
   void aThreadThatIsInterruptedWhileItWaitsWaitsOn() {
