@@ -362,6 +362,24 @@ func TestEventsOfACall(t *testing.T) {
 	}
 }
 
+type wordless struct{ words string }
+
+func (w *wordless) Error() string { return w.words }
+
+// A nil pointer that is an error panics where it is asked for its words. Seen to fail when it is.
+func TestAnErrorThatHasNoWordsIsToldAllTheSame(t *testing.T) {
+	var none *wordless
+	if content := ToolResult("", none).GetToolReturned().GetContent(); content != "<nil>" {
+		t.Errorf("a tool's result: %q", content)
+	}
+	client := connected(t, filepath.Join(t.TempDir(), "nobody.sock"))
+	turn := client.BeginTurn(TurnOptions{})
+	func() (err error) { defer turn.End(&err); return none }()
+	if outcome := outcomeOf(turn); outcome != pb.TaskOutcome_TASK_OUTCOME_ERROR {
+		t.Errorf("the turn ends as %v", outcome)
+	}
+}
+
 // Seen to fail, told as away, when every error that is none of the sidecar's own counts as absence.
 func TestAStreamThatTheSidecarGivesUpIsNoAbsence(t *testing.T) {
 	away := make(told, 10)

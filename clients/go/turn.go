@@ -120,10 +120,10 @@ func ToolWorked(content string) *pb.TurnEvent {
 }
 
 // ToolResult is the event of what a tool gave: its result, whose text may still say that it has failed, or its error where
-// it has one.
+// it has one; of an error whose own method panics, such as a nil pointer, what fmt says.
 func ToolResult(result string, err error) *pb.TurnEvent {
 	if err != nil {
-		return ToolReturned(err.Error(), true)
+		return ToolReturned(fmt.Sprint(err), true)
 	}
 	return ToolReturned(result, false)
 }
@@ -234,7 +234,7 @@ func (t *Turn) leave(panicked any, err *error, outcome pb.TaskOutcome) {
 		// Nobody wants the work any more, which says nothing of how it was done.
 		outcome = OutcomeUnspecified
 	case err != nil && *err != nil:
-		outcome, why = OutcomeError, (*err).Error()
+		outcome, why = OutcomeError, fmt.Sprint(*err)
 	}
 	if goal != nil && goal.Error == "" {
 		failed := *goal

@@ -18,7 +18,7 @@ from sidemirror.v1.common_pb2 import TASK_OUTCOME_FAILURE, TASK_OUTCOME_SUCCESS
 from sidemirror.v1.goal_reflection_pb2 import GOAL_STATE_COMPLETED, ReportGoalRequest
 from sidemirror_client import connect
 from sidemirror_client.calls import Carried
-from sidemirror_client.text import as_text
+from sidemirror_client.text import as_text, message_of
 from tests.clients.test_python_streams import Silent, address, standing
 from tests.faults.waiting import until
 
@@ -159,6 +159,15 @@ def test_a_value_that_raises_is_said_all_the_same() -> None:
         deep = [deep]
     assert "Hostile object at" in as_text(Hostile())
     assert "list object at" in as_text(deep)
+
+
+def test_an_exception_that_raises_is_said_all_the_same() -> None:
+    class Wordless(Hostile, RuntimeError):
+        pass
+
+    assert "Wordless object at" in as_text(Wordless())
+    assert "Wordless object at" in message_of(Wordless())
+    assert message_of(RuntimeError()) == "RuntimeError()"
 
 
 async def test_a_score_that_is_a_text_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -20,7 +20,7 @@ from sidemirror_client.advice import advice_text
 from sidemirror_client.background import BACKGROUND
 from sidemirror_client.client import Sidemirror, connect
 from sidemirror_client.failing import may_have_failed
-from sidemirror_client.text import as_text, sendable
+from sidemirror_client.text import as_text, message_of, sendable
 from sidemirror_client.turn import Goal, Started
 
 __all__ = [
@@ -192,7 +192,7 @@ class Run:
 
     def tool_failed(self, call_id: str, error: BaseException | str) -> None:
         """A tool call has raised."""
-        said = self._told(error if isinstance(error, str) else str(error) or repr(error))
+        said = self._told(error if isinstance(error, str) else message_of(error))
         self._ended(call_id, must_ask=True, tool_failed=pb.ToolFailed(call_id=_id(call_id), error=said))
 
     @contextmanager
@@ -265,7 +265,7 @@ class Run:
         if self._settings.goal_id:
             goal = {"goal_id": self._settings.goal_id, "objective": self._shared.task}
             if error is not None:
-                goal["error"] = self._told(str(error) or repr(error))
+                goal["error"] = self._told(message_of(error))
         self._shared.turn.finish(outcome, goal=goal)
 
     def _outcome(self, answer: str | None, error: BaseException | None) -> common_pb2.TaskOutcome:

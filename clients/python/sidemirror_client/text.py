@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from collections.abc import Callable
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
@@ -11,18 +12,29 @@ def as_text(value: object) -> str:
     circle, as Python shows it."""
     if isinstance(value, str):
         return value
-    if isinstance(value, BaseException):
-        return f"{type(value).__name__}: {value}"
-    # A value's own methods may raise anything, and the agent goes on.
-    for shown in (_json, repr):
-        with contextlib.suppress(Exception):
-            return shown(value)
-    return object.__repr__(value)
+    return _shown(value, _raised if isinstance(value, BaseException) else _json)
+
+
+def message_of(error: BaseException) -> str:
+    """What an exception says, without its type; of one that says nothing, as Python shows it."""
+    return _shown(error, str) or _shown(error, repr)
 
 
 def sendable(value: object) -> str:
     """The text of a value without halves of surrogate pairs, such as `os.fsdecode` makes: protobuf refuses them."""
     return as_text(value).encode(errors="replace").decode()
+
+
+def _shown(value: object, way: Callable[[Any], str]) -> str:
+    # A value's own methods may raise anything, and the agent goes on.
+    for shown in (way, repr):
+        with contextlib.suppress(Exception):
+            return shown(value)
+    return object.__repr__(value)
+
+
+def _raised(error: object) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _json(value: object) -> str:

@@ -34,8 +34,8 @@ export function fitted<S extends DescMessage>(schema: S, given: MessageInitShape
  */
 export function asText(value: unknown): string {
   if (typeof value === "string") return value;
-  if (value instanceof Error || typeof value === "bigint") return String(value);
-  for (const shown of [() => JSON.stringify(value, sayable()) ?? "null", () => String(value)]) {
+  const isSaid = value instanceof Error || typeof value === "bigint";
+  for (const shown of [() => (isSaid ? String(value) : (JSON.stringify(value, sayable()) ?? "null")), () => String(value)]) {
     try {
       return shown();
     } catch {

@@ -231,7 +231,7 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
     try {
       return await use(this);
     } catch (thrown) {
-      if (goal && thrown instanceof Error) this.goal = { ...goal, error: goal.error || String(thrown) };
+      if (goal && thrown instanceof Error) this.goal = { ...goal, error: goal.error || asText(thrown) };
       this.leave(isAbort(thrown) ? TaskOutcome.UNSPECIFIED : TaskOutcome.ERROR);
       throw thrown;
     } finally {

@@ -169,6 +169,7 @@ test("the goal of a turn or its run is reported with its outcome, and with what 
   const fails = (): never => {
     throw new RangeError("no such table");
   };
+  const wordless = Object.assign(new Error(), { toString: fails });
   const turn = (turnId: string): Turn => sidemirror.beginTurn({ turnId });
   await turn("1").run((same) => same.finish(TaskOutcome.SUCCESS), towards("reached"));
   await assert.rejects(turn("2").run(fails, towards("thrown")), RangeError);
@@ -183,6 +184,7 @@ test("the goal of a turn or its run is reported with its outcome, and with what 
   await began("9").run(() => {}, ends);
   await assert.rejects(began("10").run(fails), RangeError);
   await began("11").run(() => {}, { ...towards("run with"), ...ends });
+  await assert.rejects(turn("14").run(() => Promise.reject(wordless), { ...towards("wordless"), ...ends }), wordless);
   began("12").finish(TaskOutcome.SUCCESS);
   began("13")[Symbol.dispose]();
   assert.ok(await sidemirror.flush(10_000));
@@ -198,6 +200,7 @@ test("the goal of a turn or its run is reported with its outcome, and with what 
     "run with COMPLETED 11 ",
     "said FAILED 3 mine",
     "thrown FAILED 2 RangeError: no such table",
+    "wordless FAILED 14 [unsayable]",
   ];
   assert.deepEqual(reports.toSorted(), expected);
   await sidemirror.close();
