@@ -10,7 +10,7 @@ use tokio_stream::{Stream, StreamExt};
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::{Code, Request, Status, Streaming};
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Ends};
 use crate::link::{about, FIRST_PAUSE, LONGEST_PAUSE};
 use crate::problem::{is_busy, unbroken};
 use crate::v1::{
@@ -85,6 +85,12 @@ fn name(request_id: &mut String) {
     if request_id.is_empty() {
         *request_id = uuid::Uuid::new_v4().to_string();
     }
+}
+
+/// Ends a streaming call after this time.
+fn bound<T>(request: &mut Request<T>, deadline: Duration) {
+    request.set_timeout(deadline);
+    request.extensions_mut().insert(Ends(Instant::now() + deadline));
 }
 
 /// Tries again while the sidecar is away, for about a second, and while it is busy, until the deadline: every unary call is a read, or a write that its request_id
@@ -180,7 +186,7 @@ macro_rules! service {
             self.carried.scope(&mut request.tenant_id, &mut request.project_id);
             name(&mut request.request_id);
             let mut given = self.carried.authorized(request).await?;
-            given.set_timeout(self.deadline.unwrap_or(WORK_DEADLINE));
+            bound(&mut given, self.deadline.unwrap_or(WORK_DEADLINE));
             Ok(self.client.clone().$method(given).await.map_err(unbroken)?.into_inner())
         }
     };
@@ -190,7 +196,7 @@ macro_rules! service {
             self.carried.scope(&mut request.tenant_id, &mut request.project_id);
             let mut given = self.carried.authorized(request).await?;
             if let Some(deadline) = self.deadline {
-                given.set_timeout(deadline);
+                bound(&mut given, deadline);
             }
             Ok(self.client.clone().$method(given).await.map_err(unbroken)?.into_inner())
         }
@@ -200,7 +206,7 @@ macro_rules! service {
         pub async fn $method(&self, mut request: $request) -> Result<Streaming<$response>, Status> {
             self.carried.scope(&mut request.tenant_id, &mut request.project_id);
             let mut given = self.carried.authorized(request).await?;
-            given.set_timeout(self.deadline.unwrap_or(WORK_DEADLINE));
+            bound(&mut given, self.deadline.unwrap_or(WORK_DEADLINE));
             Ok(self.client.clone().$method(given).await.map_err(unbroken)?.into_inner())
         }
     };
@@ -215,7 +221,7 @@ macro_rules! service {
                 carried.scope(&mut request.tenant_id, &mut request.project_id);
                 request
             })).await?;
-            given.set_timeout(self.deadline.unwrap_or(WORK_DEADLINE));
+            bound(&mut given, self.deadline.unwrap_or(WORK_DEADLINE));
             Ok(self.client.clone().$method(given).await.map_err(unbroken)?.into_inner())
         }
     };

@@ -1,18 +1,25 @@
 //! The connection that carries calls, as their stubs take it.
 
 use std::fmt;
-use std::future::poll_fn;
+use std::future::{poll_fn, Future};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{ready, Context, Poll};
+use std::task::{Context, Poll};
 
 use http_body::Frame;
+use tokio::time::{sleep_until, Instant, Sleep};
 use tonic::body::Body;
 use tonic::codegen::{http, BoxFuture, Bytes, Service};
 use tonic::transport::{Channel, Error};
 use tonic::Status;
 
 use crate::link::{Link, Reached};
+use crate::problem::unbroken;
+
+/// Carried by a request: when a stream of answers ends. tonic itself sees to the time until it begins, and the sidecar to the
+/// rest, which it cannot while it is away.
+#[derive(Clone, Copy)]
+pub(crate) struct Ends(pub Instant);
 
 /// Another one is made whenever the sidecar has gone or is back: the one of before may be broken without having said so.
 /// Calls in progress stay on theirs. What comes of the sidecar on it is heard.
@@ -57,13 +64,15 @@ impl Service<http::Request<Body>> for Connection {
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
         let (link, mut channel) = (self.link.clone(), self.channel());
+        let ends = request.extensions().get().map(|Ends(at)| *at);
         Box::pin(async move {
             poll_fn(|context| channel.poll_ready(context)).await?;
             let answer = channel.call(request).await?;
             if is_own(answer.headers()) {
                 link.heard();
             }
-            Ok(answer.map(|body| Answer { body, link }))
+            let ends = ends.map(|at| Box::pin(sleep_until(at)));
+            Ok(answer.map(|body| Answer { body, link, ends }))
         })
     }
 }
@@ -72,6 +81,7 @@ impl Service<http::Request<Body>> for Connection {
 pub(crate) struct Answer {
     body: Body,
     link: Arc<Link>,
+    ends: Option<Pin<Box<Sleep>>>,
 }
 
 impl http_body::Body for Answer {
@@ -79,13 +89,16 @@ impl http_body::Body for Answer {
     type Error = Status;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) else {
+            let ends = self.ends.as_mut().map_or(Poll::Pending, |ends| ends.as_mut().poll(context));
+            return ends.map(|()| Some(Err(Status::deadline_exceeded("the deadline has passed"))));
+        };
         if let Some(Ok(frame)) = &frame {
             if frame.is_data() || frame.trailers_ref().is_some_and(is_own) {
                 self.link.heard();
             }
         }
-        Poll::Ready(frame)
+        Poll::Ready(frame.map(|frame| frame.map_err(unbroken)))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -32,14 +32,19 @@ pub fn problem_of(status: &Status) -> Problem {
 }
 
 /// UNAVAILABLE for a call whose connection broke, which tonic calls UNKNOWN, or CANCELLED where it closed before the call
-/// was sent; any other status as it is. What the sidecar itself says has no source.
+/// was sent; DEADLINE_EXCEEDED for one whose time was over before anything came, which tonic calls CANCELLED, too; any other
+/// status as it is. What the sidecar itself says has no source.
 pub(crate) fn unbroken(status: Status) -> Status {
-    // A deadline that has passed is CANCELLED with a source, too.
-    let never_sent = status.code() == Code::Cancelled && cause_of(&status) == "connection closed";
-    if status.source().is_some() && (status.code() == Code::Unknown || never_sent) {
-        return Status::unavailable(format!("{}: {}", status.message(), cause_of(&status)));
+    if status.source().is_none() {
+        return status;
     }
-    status
+    match (status.code(), cause_of(&status).as_str()) {
+        (Code::Cancelled, "Timeout expired") => Status::deadline_exceeded("the deadline has passed"),
+        (Code::Unknown, cause) | (Code::Cancelled, cause @ "connection closed") => {
+            Status::unavailable(format!("{}: {cause}", status.message()))
+        }
+        _ => status,
+    }
 }
 
 /// Whether a call that is UNAVAILABLE was answered: the sidecar's store or model is away, and it says so itself. One that

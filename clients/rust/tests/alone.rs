@@ -284,7 +284,8 @@ async fn a_token_that_cannot_be_read_in_time_takes_the_deadline() {
     std::fs::remove_file(token).unwrap();
 }
 
-/// The socket below takes connections and never answers. Seen to fail, after a minute, when calls get none.
+/// The socket below takes connections and never answers. Seen to fail, after a minute, when calls get none, and, with
+/// CANCELLED, when that of a stream is told in tonic's words.
 #[tokio::test]
 async fn calls_have_a_deadline() {
     let socket = folder("silent").join("silent.sock");
@@ -294,6 +295,9 @@ async fn calls_have_a_deadline() {
     let sidemirror = Sidemirror::connect_with(Options { address, deadline, ..Default::default() }).unwrap();
     let error = sidemirror.sidecar.get_server_info(GetServerInfoRequest::default()).await.unwrap_err();
     assert_eq!(error.code(), Code::DeadlineExceeded);
+    let thinking = sidemirror.thinking.with_deadline(Duration::from_millis(200));
+    let error = thinking.watch_turns(WatchTurnsRequest::default()).await.unwrap_err();
+    assert_eq!(error.code(), Code::DeadlineExceeded, "{error:?}");
     let error = sidemirror.wait_until_ready(Duration::from_millis(100)).await.unwrap_err();
     assert_eq!(error.code(), Code::DeadlineExceeded);
     std::fs::remove_file(socket).unwrap();

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use sidemirror_client::v1::{
     GetServerInfoRequest, GetTurnRequest, GoalTask, ListGoalReportsRequest, ReportGoalRequest, TurnState,
+    WatchTurnsRequest, WatchTurnsResponse,
 };
 use sidemirror_client::{
     event, goal, started, Draft, Options, Recall, Sidemirror, TaskOutcome, ThinkLevel, Turn, TurnOptions,
@@ -14,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
-use tonic::Code;
+use tonic::{Code, Streaming};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
@@ -152,6 +153,44 @@ async fn a_sidecar_that_answers_calls_is_there() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert_eq!(turn.take(), []);
+    sidemirror.close_within(Duration::ZERO).await;
+}
+
+/// What a stream ends with that tells of turns and is not ended by the sidecar.
+async fn end_of(mut stream: Streaming<WatchTurnsResponse>) -> Code {
+    loop {
+        match stream.message().await {
+            Ok(told) => assert!(told.is_some(), "it just ends"),
+            Err(status) => return status.code(),
+        }
+    }
+}
+
+/// Seen to fail when the deadline is in the call's header alone: nothing had come after 10 s, and the stream ended after 80 s,
+/// with its connection.
+#[tokio::test]
+#[ignore = "needs a sidecar: tests/clients/test_own_tests.py"]
+async fn a_stream_on_which_nothing_comes_ends_with_its_deadline() {
+    let (network, address) = Network::serving(0).await;
+    let sidemirror = Sidemirror::connect_with(Options { address: Some(address), ..Default::default() }).unwrap();
+    let hurried = sidemirror.thinking.with_deadline(Duration::from_secs(2));
+    let stream = hurried.watch_turns(WatchTurnsRequest::default()).await.unwrap();
+    network.down.store(true, Ordering::SeqCst);
+    let ended = tokio::time::timeout(Duration::from_secs(10), end_of(stream)).await;
+    assert_eq!(ended.expect("within 10 s"), Code::DeadlineExceeded);
+    sidemirror.close_within(Duration::ZERO).await;
+}
+
+/// Seen to fail, with UNKNOWN, when only a call that has no answer yet is said to be UNAVAILABLE.
+#[tokio::test]
+#[ignore = "needs a sidecar: tests/clients/test_own_tests.py"]
+async fn a_stream_whose_connection_breaks_is_unavailable() {
+    let network = Runtime::new().unwrap();
+    let (_, address) = network.spawn(Network::serving(0)).await.unwrap();
+    let sidemirror = Sidemirror::connect_with(Options { address: Some(address), ..Default::default() }).unwrap();
+    let stream = sidemirror.thinking.watch_turns(WatchTurnsRequest::default()).await.unwrap();
+    network.shutdown_background();
+    assert_eq!(tokio::time::timeout(PATIENCE, end_of(stream)).await.unwrap(), Code::Unavailable);
     sidemirror.close_within(Duration::ZERO).await;
 }
 
