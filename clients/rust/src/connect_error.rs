@@ -33,7 +33,7 @@ impl fmt::Display for ConnectError {
                 "the address {given:?} of Sidemirror (SIDEMIRROR_ADDRESS, or `address`): host:port, such as \
                  {DEFAULT_ADDRESS}, https://host, https://host:port or unix:/path is expected"
             ),
-            Self::File(path, error) => write!(to, "{}: {error}", path.display()),
+            Self::File(path, _) => write!(to, "the file {} cannot be read", path.display()),
             Self::Tls(_) => write!(to, "the certificates or the key cannot be used"),
             Self::HalfIdentity => write!(to, "a client's certificate needs its key, and the key its certificate"),
             Self::TokenInTheClear(host) => write!(
@@ -58,7 +58,7 @@ impl fmt::Debug for ConnectError {
         write!(to, "{self}")?;
         match self {
             Self::Tls(error) => write!(to, ": {error:?}"),
-            Self::NoThread(error) => write!(to, ": {error}"),
+            Self::File(_, error) | Self::NoThread(error) => write!(to, ": {error}"),
             _ => Ok(()),
         }
     }

@@ -345,13 +345,16 @@ async fn a_call_whose_connection_breaks_is_tried_again() {
     tokio::time::timeout(PATIENCE, cutting).await.expect("four attempts").unwrap();
 }
 
-/// Seen to fail when a certificate is taken without its key, and when a token that cannot be read counts as absence.
+/// Seen to fail when a certificate is taken without its key, when a token that cannot be read counts as absence, and, with
+/// the reason twice wherever an error's sources are told, when its own words hold it.
 #[tokio::test]
 async fn what_cannot_be_used_is_named() {
     let at = |address: &str| Options { address: Some(address.into()), ..Default::default() };
     let missing = Options { ca_file: Some("/no/ca.pem".into()), ..at("localhost:1") };
     let error = Sidemirror::connect_with(missing).unwrap_err();
-    assert!(error.to_string().starts_with("/no/ca.pem: "), "{error}");
+    assert_eq!(error.to_string(), "the file /no/ca.pem cannot be read");
+    let why = std::error::Error::source(&error).expect("a reason").to_string();
+    assert_eq!(format!("{error:?}"), format!("{error}: {why}"));
     let readable: PathBuf = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml").into();
     let half = Options {
         ca_file: Some(readable.clone()),
@@ -456,4 +459,13 @@ fn everything_goes_from_thread_to_thread() {
     check::<Options>();
     fn error<T: std::error::Error + Send + Sync + 'static>() {}
     error::<ConnectError>();
+    fn in_a_task<T: Send>(_: impl FnOnce(Sidemirror, Turn) -> T) {}
+    in_a_task(|sidemirror, turn| async move {
+        let ready = sidemirror.wait_until_ready(PATIENCE).await;
+        let asked = sidemirror.thinking.watch_turns(WatchTurnsRequest::default()).await;
+        let told = (turn.plan(None).await, turn.recall(None).await, turn.advice(None).await, turn.next().await);
+        let judged = turn.within(turn.revised("41", async |prompt| Err::<String, _>(prompt))).await;
+        let ended = (turn.summary(None).await, sidemirror.flush(None).await, sidemirror.close().await);
+        (ready, asked, told, judged, ended)
+    });
 }
