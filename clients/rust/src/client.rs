@@ -183,7 +183,7 @@ impl Sidemirror {
 
     /// A client for a sidecar. Connects when it is first used, and again whenever that is needed: an error means that
     /// the options cannot be used, or that the system gives no thread. May be called on any thread, in a runtime or
-    /// outside; what waits needs one of tokio's.
+    /// outside; what waits needs one of tokio's with its timers, and panics in any other.
     pub fn connect_with(options: Options) -> Result<Self, ConnectError> {
         let runtime = runtime().map_err(ConnectError::NoThread)?;
         // What connections do goes on there.

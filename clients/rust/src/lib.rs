@@ -17,7 +17,11 @@
 //! # }
 //! ```
 //!
-//! Messages are in [`v1`] (the crate `sidemirror-api`); the outcome and the level of a turn are here, too.
+//! Messages are in [`v1`] (the crate `sidemirror-api`); the outcome and the level of a turn are here, too. A minor version
+//! adds fields, values and kinds: `..Default::default()` in a message or in options, and `_ =>` in a `match`, take them.
+//!
+//! [`tonic`] and [`prost_types`] are the versions whose types are in this crate's own: a call's `Status` with its `Code`, its
+//! `Streaming`, and the times in messages.
 //!
 //! Features: `tls` (on by default) makes connections with TLS possible.
 
@@ -54,7 +58,9 @@ pub use link::{OnAway, OnRefused};
 pub use losses::Undelivered;
 pub use messages::{goal, started};
 pub use problem::{problem_of, Problem};
+pub use prost_types;
 pub use sidemirror_api::v1;
 pub use sidemirror_api::v1::{TaskOutcome, ThinkLevel};
+pub use tonic;
 pub use transport::DEFAULT_ADDRESS;
 pub use turn::{Draft, Recall, Turn, TurnOptions};

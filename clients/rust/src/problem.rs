@@ -7,6 +7,7 @@ use tonic_types::StatusExt;
 
 /// What the sidecar says about an error beyond its status code (google.rpc).
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Problem {
     /// A name of `ErrorReason` without its prefix; empty for errors that do not come from the sidecar.
     pub reason: String,
