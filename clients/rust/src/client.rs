@@ -145,21 +145,13 @@ impl Turns {
         Some(number)
     }
 
-    /// Waits for what is on its way, and ends the rest. Says once what was not delivered.
+    /// Waits for what is on its way, and ends the rest, also when it is given up. Says once what was not delivered.
     async fn close(&self, home: &Home, patience: Duration) -> Undelivered {
+        let mut closing = Closing { home, turns: self, was_closed: None };
         self.delivered(patience).await;
-        let was_closed = home.link.is_closed();
-        home.link.close();
-        home.pool.close();
-        let left: Vec<_> = self.there().1.values().cloned().collect();
-        left.iter().for_each(|turn| turn.end(None));
+        closing.end();
         home.link.wait_told().await;
-        let lost = home.losses.so_far();
-        if !was_closed && !lost.is_empty() {
-            let (events, outcomes, goals, turns) = (lost.events, lost.outcomes, lost.goals, lost.turns.len());
-            warning!("not everything was delivered to the sidecar", events, outcomes, goals, turns);
-        }
-        lost
+        home.losses.so_far()
     }
 
     /// False when not everything is durable in time.
@@ -171,6 +163,37 @@ impl Turns {
             }
         };
         timeout(patience, all).await.is_ok()
+    }
+}
+
+/// Ends the reporting, at the latest when it is dropped, and says then what was not delivered.
+struct Closing<'a> {
+    home: &'a Home,
+    turns: &'a Turns,
+    /// Known once the reporting has ended.
+    was_closed: Option<bool>,
+}
+
+impl Closing<'_> {
+    fn end(&mut self) -> bool {
+        *self.was_closed.get_or_insert_with(|| {
+            let was_closed = self.home.link.close();
+            self.home.pool.close();
+            let left: Vec<_> = self.turns.there().1.values().cloned().collect();
+            left.iter().for_each(|turn| turn.end(None));
+            was_closed
+        })
+    }
+}
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        let was_closed = self.end();
+        let lost = self.home.losses.so_far();
+        if !was_closed && !lost.is_empty() {
+            let (events, outcomes, goals, turns) = (lost.events, lost.outcomes, lost.goals, lost.turns.len());
+            warning!("not everything was delivered to the sidecar", events, outcomes, goals, turns);
+        }
     }
 }
 
@@ -291,7 +314,8 @@ impl Sidemirror {
 
     /// Waits up to two seconds for what is on its way, then ends the reporting of turns, for all clones, and says what was
     /// not delivered. Before it returns it waits, half a second at most, for a callback that still runs. The connection of calls
-    /// goes with the last clone.
+    /// goes with the last clone. A future that is dropped before, as by a time limit, ends the reporting at once, and a warning
+    /// says what was not delivered.
     pub async fn close(&self) -> Undelivered {
         self.close_within(FLUSH).await
     }

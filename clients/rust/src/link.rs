@@ -232,9 +232,9 @@ impl Link {
         *self.reach.borrow() == Reach::There && !self.is_closed()
     }
 
-    /// Ends what goes on beside the agent.
-    pub fn close(&self) {
-        self.closed.send_replace(true);
+    /// Ends what goes on beside the agent. Whether that has ended before.
+    pub fn close(&self) -> bool {
+        self.closed.send_replace(true)
     }
 
     /// Whether the client is closed.
