@@ -218,7 +218,7 @@ impl Sidemirror {
         let on_away = options.on_away.unwrap_or_else(|| {
             let address = address.clone();
             Arc::new(move |status| {
-                let why = cause_of(status);
+                let why = status.message();
                 warning!("the sidecar is away, the agent goes on without it", address, why);
             })
         });

@@ -15,7 +15,7 @@ use tonic::{Code, Status};
 use tonic_health::pb::{health_client::HealthClient, HealthCheckRequest};
 
 use crate::calls::{Carried, TOKEN_UNUSABLE};
-use crate::problem::{is_answer, is_busy, is_unable, unbroken};
+use crate::problem::{is_answer, is_busy, is_unable, plain, unbroken};
 use crate::v1::{sidecar_service_client::SidecarServiceClient, GetServerInfoRequest};
 
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -43,7 +43,8 @@ const NOT_PERMITTED: &str = "the token is not good for the tenant and project of
                              that it is good for (tenant_id and project_id), or a file with another token in \
                              SIDEMIRROR_TOKEN_FILE";
 
-/// Told why the sidecar counts as away, each time on a thread of its own, in the client's runtime: it may block.
+/// Told why the sidecar counts as away, which is the status's message, each time on a thread of its own, in the client's
+/// runtime: it may block.
 pub type OnAway = Arc<dyn Fn(&Status) + Send + Sync>;
 /// Told that the token is missing or refused, and what to set, on such a thread too.
 pub type OnRefused = Arc<dyn Fn(&str) + Send + Sync>;
@@ -292,7 +293,7 @@ impl Link {
     /// A stream or call broke that was begun after so many outages. Of many that break in one, the first counts.
     pub fn lost(self: &Arc<Self>, why: &Status, outages: u64) {
         let Some(telling) = self.leave(outages, Reach::Away, |state| &mut state.told) else { return };
-        let (on_away, why) = (self.on_away.clone(), why.clone());
+        let (on_away, why) = (self.on_away.clone(), plain(why));
         telling.call("on_away", move || on_away(&why));
     }
 

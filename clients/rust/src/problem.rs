@@ -71,6 +71,14 @@ pub(crate) fn is_busy(status: &Status) -> bool {
     cause_of(status).contains("refused stream")
 }
 
+/// The status in the words of what stands behind it, and what the sidecar itself says as it is.
+pub(crate) fn plain(status: &Status) -> Status {
+    match status.source() {
+        Some(_) => Status::new(status.code(), cause_of(status)),
+        None => status.clone(),
+    }
+}
+
 /// What stands behind a status that says no more than "transport error".
 pub(crate) fn cause_of(status: &Status) -> String {
     let mut said = status.message().to_string();

@@ -72,6 +72,21 @@ async fn an_agent_goes_on_without_a_sidecar_and_is_told_once() {
     assert_eq!(tells.try_iter().collect::<Vec<_>>(), [Code::Unavailable]);
 }
 
+/// Seen to fail, with "tcp connect error", when the status goes as tonic makes it.
+#[tokio::test]
+async fn the_callback_is_told_what_stands_behind_a_status() {
+    let (told, tells) = mpsc::channel();
+    let on_away = Arc::new(move |why: &Status| told.send(why.to_string()).unwrap());
+    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let options = Options { address: Some(address), on_away: Some(on_away), ..Default::default() };
+    let sidemirror = Sidemirror::connect_with(options).unwrap();
+    assert_eq!(sidemirror.begin_turn(TurnStarted::default()).plan(PATIENCE).await, None);
+    sidemirror.close_within(Duration::ZERO).await;
+    let why = "Connection refused (os error 111)";
+    let expected = format!("code: 'The service is currently unavailable', message: {why:?}");
+    assert_eq!(tells.try_iter().collect::<Vec<_>>(), [expected]);
+}
+
 /// What an agent without a sidecar writes on stderr, by the beginnings of its lines.
 fn told_on_stderr(agent: &str) -> Vec<String> {
     let agent = [agent, "--exact", "--ignored", "--nocapture"];
