@@ -32,7 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(options.run(options))
     except BadSettings as error:
-        print(f"sidemirror: {error}", file=sys.stderr)
+        for told in error.told:
+            print(f"sidemirror: {told}", file=sys.stderr)
         return exit_codes.CONFIGURATION
     except KeyboardInterrupt:
         return exit_codes.INTERRUPTED

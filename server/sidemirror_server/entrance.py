@@ -35,7 +35,7 @@ def _named(setting: str) -> Iterator[None]:
     try:
         yield
     except (CannotListen, CannotUse) as error:
-        raise BadSettings(f"{setting} ({PREFIX}{setting.upper()}): {error}", setting) from error
+        raise BadSettings(f"{setting} ({PREFIX}{setting.upper()}): {error}", setting=setting) from error
 
 
 def check_listeners(settings: Settings) -> None:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from sidemirror_server.cli import main
+from sidemirror_server.operations import exit_codes
 from sidemirror_server.settings import BadSettings, load
 
 
@@ -11,13 +13,19 @@ def told(**environment: str) -> str:
     return str(caught.value)
 
 
-def test_all_are_told() -> None:
-    """Seen to fail with the first one alone, and without values."""
-    assert set(told(HEARTBEAT_S="soon", LOG_LEVEL="loud", LIMITS__STREAM_AGE_S="inf").split("; ")) == {
-        "heartbeat_s (SIDEMIRROR_HEARTBEAT_S): Expected a number, got 'soon'",
-        "log_level (SIDEMIRROR_LOG_LEVEL): Expected debug, info, warning or error, got 'loud'",
-        "limits__stream_age_s (SIDEMIRROR_LIMITS__STREAM_AGE_S): Expected a number, got infinity",
-    }
+def test_all_are_told_in_the_order_of_the_table_with_a_line_each(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen to fail with the first one alone, without values, and with all of them in one line."""
+    wrong = {"LOG_LEVEL": "loud", "LIMITS__STREAM_AGE_S": "inf", "HEARTBEAT_S": "soon"}
+    for name, value in wrong.items():
+        monkeypatch.setenv(f"SIDEMIRROR_{name}", value)
+    assert main(["serve"]) == exit_codes.CONFIGURATION
+    assert capsys.readouterr().err.splitlines() == [
+        "sidemirror: heartbeat_s (SIDEMIRROR_HEARTBEAT_S): Expected a number, got 'soon'",
+        "sidemirror: log_level (SIDEMIRROR_LOG_LEVEL): Expected debug, info, warning or error, got 'loud'",
+        "sidemirror: limits__stream_age_s (SIDEMIRROR_LIMITS__STREAM_AGE_S): Expected a number, got infinity",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,8 @@ def examine(
     try:
         loaded = load(flags, environment)
     except BadSettings as error:
-        findings.append(Finding("settings", ok=False, found=str(error), advice="change or remove this setting"))
+        advice = "change or remove this setting"
+        findings += [Finding("settings", ok=False, found=told, advice=advice) for told in error.told]
     else:
         settings = tuple(sources(loaded, flags, environment))
         findings.extend(map(_idle, without_effect(loaded, flags, environment)))

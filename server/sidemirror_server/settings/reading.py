@@ -21,11 +21,12 @@ def is_measured(settings: Settings) -> bool:
 
 
 class BadSettings(Exception):
-    """The settings cannot be used. The text names the setting and the reason."""
+    """The settings cannot be used. The text names the setting and the reason, of several one on each line of `told`."""
 
-    def __init__(self, told: str, setting: str = "") -> None:
+    def __init__(self, *told: str, setting: str = "") -> None:
         """`setting`: its name, where whoever catches it goes by it."""
-        super().__init__(told)
+        super().__init__("; ".join(told))
+        self.told = told
         self.setting = setting
 
 
@@ -42,12 +43,12 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
 def load(flags: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None) -> Settings:
     """The settings from flags (by field name, nested ones with `__`), then the environment, then the defaults.
 
-    Raises BadSettings, naming each wrong setting.
+    Raises BadSettings, naming each wrong setting in the order of the table.
     """
     environment = os.environ if environment is None else environment
     given = {**_from_environment(environment), **(flags or {})}
     given.update({name: said.value for name, said in _from_others(given, environment).items()})
-    settings, wrong = None, []
+    settings, wrong = None, dict[str, str]()
     while settings is None:
         try:
             settings = msgspec.convert(_nested(given), Settings, strict=False, dec_hook=_decode)
@@ -56,14 +57,14 @@ def load(flags: Mapping[str, str] | None = None, environment: Mapping[str, str] 
             what, name = _place(str(error))
             if name not in given:
                 raise BadSettings(what) from error
-            wrong.append(f"{name} ({_variable(name, flags or {}, environment)}): {_told(what, name, given.pop(name))}")
-    wrong += [
-        f"{source.name} ({PREFIX}{source.name.upper()}): Expected a number, got infinity"
+            wrong[name] = f"{name} ({_variable(name, flags or {}, environment)}): {_told(what, name, given.pop(name))}"
+    wrong |= {
+        source.name: f"{source.name} ({PREFIX}{source.name.upper()}): Expected a number, got infinity"
         for source in sources(settings, given, environment)
         if source.value == math.inf
-    ]
+    }
     if wrong:
-        raise BadSettings("; ".join(wrong))
+        raise BadSettings(*(wrong[name] for name in names() if name in wrong))
     return settings
 
 
