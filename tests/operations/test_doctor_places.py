@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.finding import Finding
 from tests.acceptance import product
+from tests.architecture.repository import run_tool
+from tests.faults.machine import mounted
 from tests.faults.process import Process
 from tests.faults.sidecars import running
 from tests.operations.scrape import metrics_address
@@ -193,3 +196,29 @@ async def test_ports_of_a_sidecar_at_work(tmp_path: Path) -> None:
     assert examination.ok
     told = [finding.found for finding in examination.findings]
     assert f"metrics_address: something listens at {address}; a sidemirror is at work" in told
+
+
+@pytest.mark.parametrize("is_made", [True, False])
+def test_a_file_system_that_is_read_only(is_made: bool, tmp_path: Path) -> None:
+    """Seen to fail with advice to give the user the folder, and to run this as another one."""
+    with mounted(tmp_path / "disk", mebibytes=2) as disk:
+        if is_made:
+            (disk / "data").mkdir(mode=0o700)
+            (disk / "data" / "sidemirror.db").touch()
+        assert run_tool("mount", "-o", "remount,ro", str(disk)).returncode == 0
+        finding, *_ = wrong(disk)
+    assert finding == Finding(
+        "store",
+        False,
+        f"{disk / 'data' if is_made else disk} is on a file system that is mounted read-only",
+        "mount it so that it can be written to, or choose another data_dir",
+    )
+
+
+def test_a_start_on_a_full_disk_names_the_setting(tmp_path: Path) -> None:
+    """Seen to fail with `The store has no room left.` and no word of where."""
+    with mounted(tmp_path / "disk", mebibytes=1) as disk:
+        (disk / "ballast").write_bytes(b"x" * (1024 * 1024 - 24 * 1024))
+        ran = product.run("serve", "--address", "127.0.0.1:0", "--data-dir", str(disk / "data"), cwd=tmp_path)
+    assert ran.returncode == exit_codes.FAILED
+    assert ran.stderr.startswith("sidemirror: data_dir (SIDEMIRROR_DATA_DIR): The store has no room left.")

@@ -1,5 +1,5 @@
 """Prints an examination by `sidemirror doctor`: one line for each finding, those to change first, then what could not
-be asked for."""
+be asked for, then where no sidecar runs."""
 
 from collections.abc import Sequence
 
@@ -7,14 +7,23 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sidemirror_server.operations.address_check import AddressAnswer
 from sidemirror_server.operations.finding import Examination, Finding
 from sidemirror_server.settings import Source
+
+# What a line begins with, and its colour, in the order of the lines.
+_WRONG, _NOT_ASKED, _NOT_RUNNING, _WELL = _MARKS = (
+    ("!!   ", "red"),
+    ("??   ", "yellow"),
+    ("--   ", "yellow"),
+    ("ok   ", "green"),
+)
 
 
 def show(examination: Examination, *, all_settings: bool = False) -> None:
     """Prints what has to be changed, what is well, and the settings: those that somebody has set, or all of them."""
     console = Console(highlight=False)
-    for finding in sorted(examination.findings, key=lambda one: (one.ok, not one.not_asked)):
+    for finding in sorted(examination.findings, key=lambda one: _MARKS.index(_mark(one))):
         line = Text(*_mark(finding))
         line.append(f"{finding.subject}: {finding.found}", style="")
         if finding.advice:
@@ -35,10 +44,11 @@ def show(examination: Examination, *, all_settings: bool = False) -> None:
 
 
 def _mark(finding: Finding) -> tuple[str, str]:
-    """What a line begins with, and its colour."""
     if not finding.ok:
-        return "!!   ", "red"
-    return ("??   ", "yellow") if finding.not_asked else ("ok   ", "green")
+        return _WRONG
+    if finding.not_asked:
+        return _NOT_ASKED
+    return _NOT_RUNNING if isinstance(finding, AddressAnswer) and finding.served is False else _WELL
 
 
 def _show_settings(console: Console, settings: Sequence[Source]) -> None:

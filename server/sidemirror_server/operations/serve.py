@@ -23,7 +23,7 @@ from sidemirror_server.settings import (
     load,
     without_effect,
 )
-from sidemirror_server.vocabulary.errors import SidemirrorError, StoreInUse, StoreRefused
+from sidemirror_server.vocabulary.errors import SidemirrorError, StoreFull, StoreInUse, StoreRefused
 
 _log = logging.getLogger(__name__)
 
@@ -49,8 +49,9 @@ def serve(flags: Mapping[str, str]) -> int:
     try:
         with _traced(settings), _measured(settings):
             is_kept = run(_serve(settings))
-    except StoreInUse as other:
-        print(f"sidemirror: data_dir ({PREFIX}DATA_DIR): {other}", file=sys.stderr)
+    except (StoreInUse, StoreFull) as error:
+        setting = _NAMED_BY.get(str(error.facts.get("store")), "data_dir")
+        print(f"sidemirror: {setting} ({PREFIX}{setting.upper()}): {error}", file=sys.stderr)
         return exit_codes.FAILED
     except StoreRefused as refusal:
         setting = _NAMED_BY.get(str(refusal.facts.get("store")))

@@ -65,13 +65,16 @@ def examine(folder: Path) -> Examined:
     folder = folder.absolute()
     # Not `Path.exists`, which raises if a parent folder may not be searched.
     there = next(path for path in (folder, *folder.parents) if os.path.exists(path))  # noqa: PTH110
-    problems = []
+    problems, is_fixed = [], False
     try:
         refuse_unsafe_file_system(folder)
     except StoreRefused as refused:
         problems.append(refused)
     if not there.is_dir():
         problems.append(_refused(f"{there} is no folder", "choose another data_dir"))
+    elif is_fixed := bool(os.statvfs(there).f_flag & os.ST_RDONLY):
+        cause = f"{there} is on a file system that is mounted read-only"
+        problems.append(_refused(cause, "mount it so that it can be written to, or choose another data_dir"))
     elif not os.access(there, os.R_OK | os.W_OK | os.X_OK):
         cause = f"{there} cannot be read and written by user {os.geteuid()}"
         problems.append(_refused(cause, "give that user the folder, or choose another data_dir"))
@@ -94,6 +97,8 @@ def examine(folder: Path) -> Examined:
     found = msgspec.structs.replace(found, size_bytes=size_bytes, held_by=_holder(folder / "lock"))
     if not (folder / FILE_NAME).exists():
         return _without_store(found) if found.held_by else found
+    if is_fixed:
+        return msgspec.structs.replace(found, schema=None)
     closed = [path.name for path in parts if path.exists() and not os.access(path, os.R_OK | os.W_OK)]
     if closed:
         cause = f"{' and '.join(closed)} cannot be read and written by user {os.geteuid()} (permissions)"
