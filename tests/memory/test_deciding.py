@@ -122,3 +122,19 @@ def test_the_starter_pack_says_whether_anything_was_tried() -> None:
     stopped = of_dialect([row(1, Move(MoveKind.STOPPED), worked=False)], MYSQL)
     (why,) = (one.reason for one in reviewed(SIGNATURE, stopped, telling=AS_DESIGNED) if one.is_starter)
     assert why == "of the starter pack: nothing else was learned of this failure yet"
+
+
+def test_an_id_from_before_forms_silences_the_move_in_each_form() -> None:
+    """Seen to fail: what a policy had silenced was told again once its form was."""
+    plain = Move(MoveKind.CHANGED, ("day",), True, ValueKind.REFORMATTED)
+    formed = msgspec.structs.replace(plain, form=("digits", "hyphen", "digits"))
+    rows = [msgspec.structs.replace(row(at, formed, worked=True), is_json=True, label="sql") for at in range(8)]
+    known, failed = count(SIGNATURE, rows), last_failure(SIGNATURE, rows)
+    assert decided(known, failed, Advice(), AS_DESIGNED).text
+    advice = Advice(silenced=(recovery_id(SIGNATURE, plain),))
+    silence = decided(known, failed, advice, AS_DESIGNED).silence
+    assert silence is not None
+    assert silence.reason == SilenceReason.SILENCED
+    assert [one.silence for one in reviewed(SIGNATURE, rows, advice)] == [SilenceReason.SILENCED]
+    other = msgspec.structs.replace(formed, form=("digits",))
+    assert decided(known, failed, Advice(silenced=(recovery_id(SIGNATURE, other),)), AS_DESIGNED).silence is None

@@ -21,7 +21,7 @@ from sidemirror_server.memory.recoveries.moves import (
 )
 from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, recovery_id
 from sidemirror_server.memory.recoveries.sentences import said
-from sidemirror_server.memory.recoveries.shells import ids_in_shells
+from sidemirror_server.memory.recoveries.shells import silencing_ids
 from sidemirror_server.memory.recoveries.starter import (
     Starter,
     dialect_of,
@@ -135,7 +135,7 @@ def of_recovery(recovery: Recovery, reason: SilenceReason) -> Silence:
 
 def _silenced(recovery: Recovery, failed: FailedAttempt, advice: Advice) -> SilenceReason | None:
     """Why a recovery may not be told there."""
-    if not advice.shows(recovery.recovery_id, *ids_in_shells(failed.signature, recovery.move)):
+    if not advice.shows(*silencing_ids(failed.signature, recovery.move)):
         return SilenceReason.SILENCED
     is_safe = not recovery.from_spans or names_nothing(recovery.move)
     return SilenceReason.SHELL if failed.has_shell and not is_safe else None

@@ -40,7 +40,7 @@ from sidemirror_server.memory.recoveries.moves import (
 )
 from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, follows, recovery_id
 from sidemirror_server.memory.recoveries.sentences import unsaid
-from sidemirror_server.memory.recoveries.shells import ids_in_shells
+from sidemirror_server.memory.recoveries.shells import silencing_ids
 from sidemirror_server.memory.recoveries.starter import Starter, starter_of
 from sidemirror_server.policy.record import Advice, AdviceKind
 from sidemirror_server.vocabulary.arbiter import Telling
@@ -148,7 +148,7 @@ def _starters(signature: str, rows: Sequence[Observation], decision: AdviceDecis
 
 def _given(signature: str, review: MoveReview, advice: Advice) -> MoveReview:
     """The review of a move that would be told, but for a policy."""
-    is_shown = advice.shows(review.recovery_id, *ids_in_shells(signature, review.move))
+    is_shown = advice.shows(*silencing_ids(signature, review.move))
     is_on = advice.gives(AdviceKind.RECOVERIES)
     if not review.sentence or (is_on and is_shown):
         return review

@@ -1,4 +1,7 @@
-"""The shells of coding agents: one tool, which each host names in its own way. Pure."""
+"""The shells of coding agents: one tool, which each host names in its own way; and by which ids a policy silences a
+move. Pure."""
+
+import msgspec
 
 from sidemirror_server.memory.kin.signature import tool_of
 from sidemirror_server.memory.recoveries.observation import Move, recovery_id
@@ -7,10 +10,11 @@ from sidemirror_server.memory.recoveries.observation import Move, recovery_id
 SHELLS = frozenset(("Bash", "Shell", "run_shell_command", "terminal"))
 
 
-def ids_in_shells(signature: str, move: Move) -> tuple[str, ...]:
-    """The ids of a move as advice for the same failure in the shell of each host; none for other tools. Who silences
-    one of them silences the advice, whichever host runs the command."""
+def silencing_ids(signature: str, move: Move) -> tuple[str, ...]:
+    """The ids of which each silences a move as advice for a signature: its own, and that of the move without its form,
+    which it had before forms were told; of a failure in a shell those in the shell of each host, whichever of them runs
+    the command."""
     tool = tool_of(signature)
-    if tool not in SHELLS:
-        return ()
-    return tuple(recovery_id(f"{shell}{signature.removeprefix(tool)}", move) for shell in SHELLS)
+    shells = SHELLS if tool in SHELLS else (tool,)
+    moves = dict.fromkeys((move, msgspec.structs.replace(move, form=())))
+    return tuple(recovery_id(f"{shell}{signature.removeprefix(tool)}", of) for shell in shells for of in moves)
