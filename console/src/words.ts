@@ -57,9 +57,9 @@ export function timesLearned({ strength, episodeCount }: Memory): string {
   return `${times}, from ${of}${episodeCount === MOST_EPISODES ? " or more" : ""}`;
 }
 
-/** What was done after a failure, in words. */
+/** What was done after a failure, in words. Moves of one argument differ by the form alone. */
 export function moveName(move: RecoveryMove): string {
-  const steps = move.steps.map((step) => headline(step, 120)).join(", ");
+  const steps = move.steps.map((step) => headline(step, 120)).join(", ") + (move.form && ` as ${headline(move.form, 120)}`);
   return [word(RecoveryMoveKindSchema, move.kind), steps].filter(Boolean).join(": ");
 }
 

@@ -304,6 +304,20 @@ def test_a_move_that_was_not_tried_has_no_rate(browser: Browser, server: Sidecar
     assert " of 0" not in page.value("document.body.innerText")
 
 
+def test_moves_of_one_argument_are_named_by_their_form(browser: Browser, server: SidecarThread) -> None:
+    """Seen to fail with two moves of one name."""
+    changed = memory_pb.RECOVERY_MOVE_KIND_CHANGED
+    forms = {"6" * 32: "digits", "7" * 32: "capital letters, a hyphen and digits"}
+    moves = [move(own, "order", form=form) for own, form in forms.items()]
+    for one in moves:
+        one.kind = changed
+    found = memory_pb.ListRecoveriesResponse(signatures=[failure(COLUMN, 0, *moves)])
+    page = answered(browser, server, f"/recoveries/{COLUMN.replace('|', '%7C')}", {"ListRecoveries": found})
+    shows(page, "order")
+    names = page.value("[...document.querySelectorAll('section.move h2 bdi')].map((one) => one.innerText)")
+    assert [one.partition("order")[2] for one in names] == [f" as {form}" for form in forms.values()]
+
+
 def test_a_failure_of_a_thousand_tries_is_read_at_any_width(browser: Browser, server: SidecarThread) -> None:
     """No dot lies on another one, and the page stays short: what is seldom is folded, and opens."""
     page = shown(browser, server, shown=arm(14, 4))
