@@ -60,7 +60,7 @@ function whySilent(reason: SilenceReason): string {
 
 /** The reason at a failing call, with the tries that were known then and the gate that was not passed. */
 export function whyNoAdvice(silence: Silence): string {
-  const tries = silence.tries ? ` (it had worked in ${silence.worked} of ${silence.tries} ${silence.tries === 1 ? "try" : "tries"})` : "";
+  const tries = silence.tries ? ` (without advice it had worked in ${silence.worked} of ${silence.tries} ${silence.tries === 1 ? "try" : "tries"})` : "";
   const gate = silence.missedGate ? `: ${gateTold(silence.missedGate)}` : "";
   return whySilent(silence.reason) + tries + gate;
 }

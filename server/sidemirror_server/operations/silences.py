@@ -64,7 +64,7 @@ def why_no_advice(silence: pb.Silence) -> str:
     """Why nothing was told at a failing call, with the tries that were known then, and the gate. Ids are not cut:
     callers do."""
     noun = "try" if silence.tries == 1 else "tries"
-    tries = f" (it had worked in {silence.worked} of {silence.tries} {noun})" if silence.tries else ""
+    tries = f" (without advice it had worked in {silence.worked} of {silence.tries} {noun})" if silence.tries else ""
     gate = f": {_gate(silence.missed_gate)}" if silence.HasField("missed_gate") else ""
     return f"{_said(_AT_FAILURE, silence.reason)}{tries}{gate}"
 

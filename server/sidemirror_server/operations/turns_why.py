@@ -13,6 +13,7 @@ from sidemirror.v1 import common_pb2, thinking_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.kin.signature import error_signature
+from sidemirror_server.memory.recoveries.moves import WINDOW
 from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.lesson_figures import in_one_line
 from sidemirror_server.operations.lesson_sources import some_of, sources_of
@@ -401,12 +402,14 @@ def _signatures_with(stub: ReflectiveMemoryServiceStub, recovery_id: str, scope:
 
 
 def _gate(move: pb.RecoveryMove) -> str:
-    tries = f"it worked in {move.worked} of {_tries(move.tries)}, at least {100 * move.lowest_rate:.0f} % of the time"
+    """The tries of a move, each number with what it is of, and what the gates say."""
+    rate = f"by the last {WINDOW} at least {100 * move.lowest_rate:.0f} % of the time"
+    tries = f"without advice it worked in {move.worked} of {_tries(move.tries)}, {rate}"
     if not move.tries:
         tries = "no try of it without advice is on record"
-    advised = f"; it worked in {move.advised_worked} of {_tries(move.advised_tries)}" if move.advised_tries else ""
-    where = " that agents made in this project after it was told, up to today" if advised else ""
-    return f"{tries}{advised}{where}; {_cut(move.reason)}"
+    worked = f"; after it was told it worked in {move.advised_worked} of {_tries(move.advised_tries)}"
+    advised = f"{worked} that agents made in this project, up to today" if move.advised_tries else ""
+    return f"{tries}{advised}; {_cut(move.reason)}"
 
 
 def _tries(count: int) -> str:
