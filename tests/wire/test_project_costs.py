@@ -23,11 +23,11 @@ from tests.faults.sidecars import Running, running
 FIRST = Timestamp(seconds=86_400 + 7)
 
 
-async def told(served: Running) -> pb.GetServerInfoResponse:
+async def told(served: Running, **more: Any) -> pb.GetServerInfoResponse:
     async with grpc.aio.insecure_channel(served.address) as channel:
         stub: Any = SidecarServiceStub(channel)
         answer: pb.GetServerInfoResponse = await stub.GetServerInfo(
-            pb.GetServerInfoRequest(costs_from=FIRST), timeout=20
+            pb.GetServerInfoRequest(costs_from=FIRST, **more), timeout=20
         )
         return answer
 
@@ -52,6 +52,15 @@ async def test_what_does_not_fit_into_an_answer_is_said_to_be_more(
         assert found.more_project_costs
         # The beginning of the day, by which a client knows that its request was understood.
         assert found.costs_from.seconds == 86_400
+
+
+async def test_a_last_day_before_the_first_is_refused(tmp_path: Path) -> None:
+    """As ListTurns and ListReceipts refuse it. Seen to fail: a bill of nothing."""
+    async with running(tmp_path) as served:
+        assert (await told(served, costs_to=Timestamp(seconds=86_400))).HasField("costs_from")
+        with pytest.raises(grpc.aio.AioRpcError, match="costs_to='not before the day of costs_from'") as refused:
+            await told(served, costs_to=Timestamp(seconds=86_399))
+    assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
 
 
 async def test_what_takes_too_long_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1168,9 +1168,9 @@ type ReflectionResult struct {
 	// Related memories. At most 100. Each has at most 128 characters.
 	RelatedMemoryIds []string `protobuf:"bytes,9,rep,name=related_memory_ids,json=relatedMemoryIds,proto3" json:"related_memory_ids,omitempty"`
 	// `outcome`, `task_description`, `event_count`, `session_id`, `turn_ids`, `subject_ids`, `episode` (a digest of the
-	// events), and the caller's own members. `steering` (why the result will be quarantined) and `repeats` (true: it repeats a lesson that the
-	// agent was shown) are present when they apply. A result with either is stored in quarantine, or not at all. At most
-	// 64 KiB; no NaN.
+	// events), and the caller's own members. `steering` (why the result will be quarantined) and `repeats` (true: it
+	// repeats a lesson that the agent was shown) are present when they apply. A result with either is stored in
+	// quarantine, or not at all. At most 64 KiB; no NaN.
 	Metadata *structpb.Struct `protobuf:"bytes,10,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	// When the result was made.
 	GeneratedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=generated_at,json=generatedAt,proto3" json:"generated_at,omitempty"`
@@ -1660,8 +1660,8 @@ func (x *Memory) GetAwaitsReview() bool {
 	return false
 }
 
-// Asks for a reflection on exactly one of `events`, `turn_id` and `session_id`. With `events`, `session_id` may be set
-// too, as a label.
+// Asks for a reflection on exactly one of `events`, `turn_id` and `session_id`. With `events` or `turn_id`, `session_id`
+// may be set too, as a label.
 type GenerateReflectionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
@@ -1675,8 +1675,8 @@ type GenerateReflectionRequest struct {
 	Events []*ReflectionEvent `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
 	// A recorded turn: 1 to 128 printable characters.
 	TurnId string `protobuf:"bytes,5,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// A recorded session, of which the last 8 turns are used; with `events`, the session of the events. 1 to 128
-	// printable characters.
+	// A recorded session, of which the last 8 turns are used; with `events` or `turn_id`, the session that the memory is of.
+	// 1 to 128 printable characters.
 	SessionId string `protobuf:"bytes,6,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// How the task ended. When not set, the recorded turn's outcome is used; required for events.
 	Outcome TaskOutcome `protobuf:"varint,7,opt,name=outcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"outcome,omitempty"`
@@ -2210,9 +2210,11 @@ type ListReflectionsRequest struct {
 	Kind MemoryKind `protobuf:"varint,3,opt,name=kind,proto3,enum=sidemirror.v1.MemoryKind" json:"kind,omitempty"`
 	// Only memories in this state.
 	State MemoryState `protobuf:"varint,4,opt,name=state,proto3,enum=sidemirror.v1.MemoryState" json:"state,omitempty"`
-	// How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+	// How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about
+	// 2 MiB at most.
 	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+	// query.
 	PageToken string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Instead of all memories those with these ids, in this order; an id that no memory has is left out, and so is what has
 	// no room on a page. The kind, the state and the size of the page are then ignored; a page_token is refused. At most 100.
@@ -2752,9 +2754,11 @@ type ListReflectionVersionsRequest struct {
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The memory's id: 1 to 128 printable characters, required.
 	ReflectionId string `protobuf:"bytes,3,opt,name=reflection_id,json=reflectionId,proto3" json:"reflection_id,omitempty"`
-	// How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+	// How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about
+	// 2 MiB at most.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+	// query.
 	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3933,9 +3937,11 @@ type GetLessonStatisticsRequest struct {
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The lessons; empty means all lessons with evidence. At most 100. Each has at most 128 characters.
 	ReflectionIds []string `protobuf:"bytes,3,rep,name=reflection_ids,json=reflectionIds,proto3" json:"reflection_ids,omitempty"`
-	// How many to return: 0 to 1,000, where 0 means 50. Only without `reflection_ids`.
+	// How many to return: 0 means 50, and more than 1,000 means 1,000. Ignored with
+	// `reflection_ids`.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+	// query.
 	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4717,9 +4723,11 @@ type ListClustersRequest struct {
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Only clusters of this kind. They then include memories that would otherwise be in clusters of another kind.
 	Kind ClusterKind `protobuf:"varint,3,opt,name=kind,proto3,enum=sidemirror.v1.ClusterKind" json:"kind,omitempty"`
-	// How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+	// How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about
+	// 2 MiB at most.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+	// query.
 	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5928,9 +5936,11 @@ type ListDreamsRequest struct {
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+	// How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about
+	// 2 MiB at most.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+	// query.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6056,9 +6066,10 @@ type ListPruningsRequest struct {
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// How many to return: 50 when 0, at most 1,000.
+	// How many to return: 0 means 50, and more than 1,000 means 1,000.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+	// query.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6465,9 +6476,11 @@ type ListReceiptsRequest struct {
 	FromTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=from_time,json=fromTime,proto3" json:"from_time,omitempty"`
 	// Only receipts from before this time; absent means no limit.
 	UntilTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=until_time,json=untilTime,proto3" json:"until_time,omitempty"`
-	// How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+	// How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about
+	// 2 MiB at most.
 	PageSize int32 `protobuf:"varint,7,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+	// query.
 	PageToken     string `protobuf:"bytes,8,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6891,9 +6904,10 @@ type ListRecoveriesRequest struct {
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Only this signature. At most 256 characters.
 	Signature string `protobuf:"bytes,3,opt,name=signature,proto3" json:"signature,omitempty"`
-	// How many signatures to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+	// How many signatures to return: 0 means 50, and more than 1,000 means 1,000. A page holds about 2 MiB at most.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+	// query.
 	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Whether to list the observed failures themselves. Only with `signature`.
 	IncludeObservations bool `protobuf:"varint,6,opt,name=include_observations,json=includeObservations,proto3" json:"include_observations,omitempty"`

@@ -264,7 +264,8 @@ type GetServerInfoRequest struct {
 	WithFindings bool `protobuf:"varint,4,opt,name=with_findings,json=withFindings,proto3" json:"with_findings,omitempty"`
 	// Any time of the first UTC day that `project_costs` counts; absent: the answer has none.
 	CostsFrom *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=costs_from,json=costsFrom,proto3" json:"costs_from,omitempty"`
-	// Any time of the last UTC day that `project_costs` counts; absent: today. Ignored without `costs_from`.
+	// Any time of the last UTC day that `project_costs` counts, which is not before the first; absent: today. Ignored
+	// without `costs_from`.
 	CostsTo       *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=costs_to,json=costsTo,proto3" json:"costs_to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2471,8 +2472,9 @@ type AdvicePolicy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The kinds that are turned off. At most 3.
 	Off []AdviceKind `protobuf:"varint,1,rep,packed,name=off,proto3,enum=sidemirror.v1.AdviceKind" json:"off,omitempty"`
-	// The ids of lessons that are not shown: reflections with their strategies, strategies, and reflections of goals. At
-	// most 100. Each has 1 to 128 printable characters.
+	// The ids of lessons that are not shown: reflections with their strategies, strategies, and reflections of goals; and
+	// of recoveries (`RecoveryMove.recovery_id`), where the id of a move without a form silences it in each form. At most
+	// 100. Each has 1 to 128 printable characters.
 	SilencedIds   []string `protobuf:"bytes,2,rep,name=silenced_ids,json=silencedIds,proto3" json:"silenced_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3092,7 +3094,8 @@ type ListTombstonesRequest struct {
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// How many to return: 0 means 50, and more than 1,000 means 1,000.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. Valid only for the same query.
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+	// query.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -25,7 +25,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// How deep to think. A number that this server does not know is treated as OFF and reported as a clamp.
+// How deep to think. A number that this server does not know is treated as OFF; `warnings` of a plan and `clamps` of
+// GetThinkingPrompt say so.
 type ThinkLevel int32
 
 const (
@@ -332,8 +333,8 @@ type SilenceReason int32
 const (
 	// Not set: something was told, or the record is older than this field.
 	SilenceReason_SILENCE_REASON_UNSPECIFIED SilenceReason = 0
-	// Nothing is known. At a start, or where its agent asked: the project has no lesson. At a failing call: nothing was tried after such a failure
-	// before, and the starter pack has nothing for it.
+	// Nothing is known. At a start, or where its agent asked: the project has no lesson. At a failing call: nothing was
+	// tried after such a failure before, and the starter pack has nothing for it.
 	SilenceReason_SILENCE_REASON_NOTHING_KNOWN SilenceReason = 1
 	// What was tried after such failures does not pass the gates yet.
 	SilenceReason_SILENCE_REASON_GATE SilenceReason = 2
@@ -724,9 +725,9 @@ type TurnBudget struct {
 	MaxReflections *int32 `protobuf:"varint,1,opt,name=max_reflections,json=maxReflections,proto3,oneof" json:"max_reflections,omitempty"`
 	// The longest duration of the turn, from its start; absent means no limit. Up to 7 days.
 	TimeLimit *durationpb.Duration `protobuf:"bytes,2,opt,name=time_limit,json=timeLimit,proto3" json:"time_limit,omitempty"`
-	// The most tokens that its reflections may use. 0 to 1,000,000,000.
+	// The most tokens that its reflections may use; absent means no limit. 0 to 1,000,000,000.
 	MaxTokens *int64 `protobuf:"varint,3,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
-	// The most that its reflections may cost, in USD. 0 to 1,000,000.
+	// The most that its reflections may cost, in USD; absent means no limit. 0 to 1,000,000.
 	MaxUsd        *float64 `protobuf:"fixed64,4,opt,name=max_usd,json=maxUsd,proto3,oneof" json:"max_usd,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3922,7 +3923,8 @@ type CreateSessionRequest struct {
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// The session's id: 1 to 128 printable characters; chosen by the server when empty.
+	// The session's id: 1 to 128 printable characters; chosen by the server when empty. An id that a session has is refused
+	// (ALREADY_EXISTS), but for the same call again with its `request_id`.
 	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The session's configuration.
 	Config *ThinkingConfig `protobuf:"bytes,5,opt,name=config,proto3" json:"config,omitempty"`
@@ -4308,7 +4310,8 @@ type ListSessionsRequest struct {
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// How many to return: 0 means 50, and more than 1,000 means 1,000.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. Valid only for the same query.
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+	// query.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4862,7 +4865,9 @@ type StartTurnRequest struct {
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The session: 1 to 128 printable characters. Created when it does not exist; a new one when empty.
 	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The turn's id: 1 to 128 printable characters; chosen by the server when empty.
+	// The turn's id: 1 to 128 printable characters; chosen by the server when empty. An id that a turn has is refused
+	// (ALREADY_EXISTS; INVALID_FIELD of `session_id` if the turn is of another session), but for the same call again with
+	// its `request_id`.
 	TurnId string `protobuf:"bytes,5,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	// The agent's task. At most 256 KiB.
 	Task string `protobuf:"bytes,6,opt,name=task,proto3" json:"task,omitempty"`
@@ -4882,7 +4887,8 @@ type StartTurnRequest struct {
 	ReflectionMode ReflectionMode `protobuf:"varint,13,opt,name=reflection_mode,json=reflectionMode,proto3,enum=sidemirror.v1.ReflectionMode" json:"reflection_mode,omitempty"`
 	// Whether a drafted response is critiqued; the session's value when not set, which is that of its first turn.
 	CritiqueMode CritiqueMode `protobuf:"varint,14,opt,name=critique_mode,json=critiqueMode,proto3,enum=sidemirror.v1.CritiqueMode" json:"critique_mode,omitempty"`
-	// The lessons from earlier work that the plan should bring; none when absent.
+	// The lessons from earlier work that the plan should bring; none when absent, unless the server's `defaults__context`
+	// says otherwise.
 	Context *ContextWish `protobuf:"bytes,15,opt,name=context,proto3" json:"context,omitempty"`
 	// The subjects that the turn is about: ids of the caller's own choice, by which Erase finds the turn. At most 16.
 	// Each has 1 to 128 printable characters.
@@ -5448,7 +5454,8 @@ type GetTurnRequest struct {
 	AfterSequence uint64 `protobuf:"varint,4,opt,name=after_sequence,json=afterSequence,proto3" json:"after_sequence,omitempty"`
 	// How many to return: 0 means 100, and more than 1,000 means 1,000.
 	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. Valid only for the same query.
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+	// query.
 	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5985,7 +5992,8 @@ type ListTurnsRequest struct {
 	State TurnState `protobuf:"varint,4,opt,name=state,proto3,enum=sidemirror.v1.TurnState" json:"state,omitempty"`
 	// How many to return: 0 means 50, and more than 1,000 means 1,000.
 	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. Valid only for the same query.
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+	// query.
 	PageToken string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Only turns whose task ended in one of these ways; empty means all. UNSPECIFIED stands for turns without a reported
 	// outcome, such as open ones. At most 6.

@@ -905,14 +905,15 @@ export declare type ListCritiquesRequest = Message<"sidemirror.v1.ListCritiquesR
   sessionId: string;
 
   /**
-   * How many to return: 50 when 0, at most 1,000.
+   * How many to return: 0 means 50, and more than 1,000 means 1,000.
    *
    * @generated from field: int32 page_size = 5;
    */
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+   * query.
    *
    * @generated from field: string page_token = 6;
    */

@@ -357,14 +357,16 @@ export declare type ListGoalReportsRequest = Message<"sidemirror.v1.ListGoalRepo
   reportState: GoalReportState;
 
   /**
-   * How many to return: 50 when 0, at most 1,000. A page may hold fewer even if another page follows.
+   * How many to return: 0 means 50, and more than 1,000 means 1,000. A page may hold fewer
+   * even if another page follows.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+   * query.
    *
    * @generated from field: string page_token = 5;
    */

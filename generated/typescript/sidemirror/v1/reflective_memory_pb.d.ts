@@ -215,9 +215,9 @@ export declare type ReflectionResult = Message<"sidemirror.v1.ReflectionResult">
 
   /**
    * `outcome`, `task_description`, `event_count`, `session_id`, `turn_ids`, `subject_ids`, `episode` (a digest of the
-   * events), and the caller's own members. `steering` (why the result will be quarantined) and `repeats` (true: it repeats a lesson that the
-   * agent was shown) are present when they apply. A result with either is stored in quarantine, or not at all. At most
-   * 64 KiB; no NaN.
+   * events), and the caller's own members. `steering` (why the result will be quarantined) and `repeats` (true: it
+   * repeats a lesson that the agent was shown) are present when they apply. A result with either is stored in
+   * quarantine, or not at all. At most 64 KiB; no NaN.
    *
    * @generated from field: google.protobuf.Struct metadata = 10;
    */
@@ -515,8 +515,8 @@ export declare type Memory = Message<"sidemirror.v1.Memory"> & {
 export declare const MemorySchema: GenMessage<Memory>;
 
 /**
- * Asks for a reflection on exactly one of `events`, `turn_id` and `session_id`. With `events`, `session_id` may be set
- * too, as a label.
+ * Asks for a reflection on exactly one of `events`, `turn_id` and `session_id`. With `events` or `turn_id`, `session_id`
+ * may be set too, as a label.
  *
  * @generated from message sidemirror.v1.GenerateReflectionRequest
  */
@@ -558,8 +558,8 @@ export declare type GenerateReflectionRequest = Message<"sidemirror.v1.GenerateR
   turnId: string;
 
   /**
-   * A recorded session, of which the last 8 turns are used; with `events`, the session of the events. 1 to 128
-   * printable characters.
+   * A recorded session, of which the last 8 turns are used; with `events` or `turn_id`, the session that the memory is of.
+   * 1 to 128 printable characters.
    *
    * @generated from field: string session_id = 6;
    */
@@ -876,14 +876,16 @@ export declare type ListReflectionsRequest = Message<"sidemirror.v1.ListReflecti
   state: MemoryState;
 
   /**
-   * How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+   * How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about
+   * 2 MiB at most.
    *
    * @generated from field: int32 page_size = 5;
    */
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+   * query.
    *
    * @generated from field: string page_token = 6;
    */
@@ -1184,14 +1186,16 @@ export declare type ListReflectionVersionsRequest = Message<"sidemirror.v1.ListR
   reflectionId: string;
 
   /**
-   * How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+   * How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about
+   * 2 MiB at most.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+   * query.
    *
    * @generated from field: string page_token = 5;
    */
@@ -1854,14 +1858,16 @@ export declare type GetLessonStatisticsRequest = Message<"sidemirror.v1.GetLesso
   reflectionIds: string[];
 
   /**
-   * How many to return: 0 to 1,000, where 0 means 50. Only without `reflection_ids`.
+   * How many to return: 0 means 50, and more than 1,000 means 1,000. Ignored with
+   * `reflection_ids`.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+   * query.
    *
    * @generated from field: string page_token = 5;
    */
@@ -2308,14 +2314,16 @@ export declare type ListClustersRequest = Message<"sidemirror.v1.ListClustersReq
   kind: ClusterKind;
 
   /**
-   * How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+   * How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about
+   * 2 MiB at most.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+   * query.
    *
    * @generated from field: string page_token = 5;
    */
@@ -2993,14 +3001,16 @@ export declare type ListDreamsRequest = Message<"sidemirror.v1.ListDreamsRequest
   projectId: string;
 
   /**
-   * How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+   * How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about
+   * 2 MiB at most.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+   * query.
    *
    * @generated from field: string page_token = 4;
    */
@@ -3061,14 +3071,15 @@ export declare type ListPruningsRequest = Message<"sidemirror.v1.ListPruningsReq
   projectId: string;
 
   /**
-   * How many to return: 50 when 0, at most 1,000.
+   * How many to return: 0 means 50, and more than 1,000 means 1,000.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+   * query.
    *
    * @generated from field: string page_token = 4;
    */
@@ -3324,14 +3335,16 @@ export declare type ListReceiptsRequest = Message<"sidemirror.v1.ListReceiptsReq
   untilTime?: Timestamp | undefined;
 
   /**
-   * How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+   * How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about
+   * 2 MiB at most.
    *
    * @generated from field: int32 page_size = 7;
    */
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+   * query.
    *
    * @generated from field: string page_token = 8;
    */
@@ -3577,14 +3590,15 @@ export declare type ListRecoveriesRequest = Message<"sidemirror.v1.ListRecoverie
   signature: string;
 
   /**
-   * How many signatures to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+   * How many signatures to return: 0 means 50, and more than 1,000 means 1,000. A page holds about 2 MiB at most.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+   * query.
    *
    * @generated from field: string page_token = 5;
    */

@@ -54,7 +54,8 @@ export declare type GetServerInfoRequest = Message<"sidemirror.v1.GetServerInfoR
   costsFrom?: Timestamp | undefined;
 
   /**
-   * Any time of the last UTC day that `project_costs` counts; absent: today. Ignored without `costs_from`.
+   * Any time of the last UTC day that `project_costs` counts, which is not before the first; absent: today. Ignored
+   * without `costs_from`.
    *
    * @generated from field: google.protobuf.Timestamp costs_to = 6;
    */
@@ -1445,8 +1446,9 @@ export declare type AdvicePolicy = Message<"sidemirror.v1.AdvicePolicy"> & {
   off: AdviceKind[];
 
   /**
-   * The ids of lessons that are not shown: reflections with their strategies, strategies, and reflections of goals. At
-   * most 100. Each has 1 to 128 printable characters.
+   * The ids of lessons that are not shown: reflections with their strategies, strategies, and reflections of goals; and
+   * of recoveries (`RecoveryMove.recovery_id`), where the id of a move without a form silences it in each form. At most
+   * 100. Each has 1 to 128 printable characters.
    *
    * @generated from field: repeated string silenced_ids = 2;
    */
@@ -1794,7 +1796,8 @@ export declare type ListTombstonesRequest = Message<"sidemirror.v1.ListTombstone
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. Valid only for the same query.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+   * query.
    *
    * @generated from field: string page_token = 4;
    */

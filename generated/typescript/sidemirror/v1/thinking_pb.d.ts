@@ -81,14 +81,14 @@ export declare type TurnBudget = Message<"sidemirror.v1.TurnBudget"> & {
   timeLimit?: Duration | undefined;
 
   /**
-   * The most tokens that its reflections may use. 0 to 1,000,000,000.
+   * The most tokens that its reflections may use; absent means no limit. 0 to 1,000,000,000.
    *
    * @generated from field: optional int64 max_tokens = 3;
    */
   maxTokens?: bigint | undefined;
 
   /**
-   * The most that its reflections may cost, in USD. 0 to 1,000,000.
+   * The most that its reflections may cost, in USD; absent means no limit. 0 to 1,000,000.
    *
    * @generated from field: optional double max_usd = 4;
    */
@@ -1912,7 +1912,8 @@ export declare type CreateSessionRequest = Message<"sidemirror.v1.CreateSessionR
   requestId: string;
 
   /**
-   * The session's id: 1 to 128 printable characters; chosen by the server when empty.
+   * The session's id: 1 to 128 printable characters; chosen by the server when empty. An id that a session has is refused
+   * (ALREADY_EXISTS), but for the same call again with its `request_id`.
    *
    * @generated from field: string session_id = 4;
    */
@@ -2118,7 +2119,8 @@ export declare type ListSessionsRequest = Message<"sidemirror.v1.ListSessionsReq
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. Valid only for the same query.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+   * query.
    *
    * @generated from field: string page_token = 4;
    */
@@ -2430,7 +2432,9 @@ export declare type StartTurnRequest = Message<"sidemirror.v1.StartTurnRequest">
   sessionId: string;
 
   /**
-   * The turn's id: 1 to 128 printable characters; chosen by the server when empty.
+   * The turn's id: 1 to 128 printable characters; chosen by the server when empty. An id that a turn has is refused
+   * (ALREADY_EXISTS; INVALID_FIELD of `session_id` if the turn is of another session), but for the same call again with
+   * its `request_id`.
    *
    * @generated from field: string turn_id = 5;
    */
@@ -2500,7 +2504,8 @@ export declare type StartTurnRequest = Message<"sidemirror.v1.StartTurnRequest">
   critiqueMode: CritiqueMode;
 
   /**
-   * The lessons from earlier work that the plan should bring; none when absent.
+   * The lessons from earlier work that the plan should bring; none when absent, unless the server's `defaults__context`
+   * says otherwise.
    *
    * @generated from field: sidemirror.v1.ContextWish context = 15;
    */
@@ -2799,7 +2804,8 @@ export declare type GetTurnRequest = Message<"sidemirror.v1.GetTurnRequest"> & {
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. Valid only for the same query.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+   * query.
    *
    * @generated from field: string page_token = 6;
    */
@@ -3124,7 +3130,8 @@ export declare type ListTurnsRequest = Message<"sidemirror.v1.ListTurnsRequest">
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. Valid only for the same query.
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
+   * query.
    *
    * @generated from field: string page_token = 6;
    */
@@ -3451,7 +3458,8 @@ export declare type GetReflectionPromptResponse = Message<"sidemirror.v1.GetRefl
 export declare const GetReflectionPromptResponseSchema: GenMessage<GetReflectionPromptResponse>;
 
 /**
- * How deep to think. A number that this server does not know is treated as OFF and reported as a clamp.
+ * How deep to think. A number that this server does not know is treated as OFF; `warnings` of a plan and `clamps` of
+ * GetThinkingPrompt say so.
  *
  * @generated from enum sidemirror.v1.ThinkLevel
  */
@@ -3692,8 +3700,8 @@ export enum SilenceReason {
   UNSPECIFIED = 0,
 
   /**
-   * Nothing is known. At a start, or where its agent asked: the project has no lesson. At a failing call: nothing was tried after such a failure
-   * before, and the starter pack has nothing for it.
+   * Nothing is known. At a start, or where its agent asked: the project has no lesson. At a failing call: nothing was
+   * tried after such a failure before, and the starter pack has nothing for it.
    *
    * @generated from enum value: SILENCE_REASON_NOTHING_KNOWN = 1;
    */

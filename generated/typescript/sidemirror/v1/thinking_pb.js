@@ -495,7 +495,8 @@ export const ThinkLevelSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_thinking, 0);
 
 /**
- * How deep to think. A number that this server does not know is treated as OFF and reported as a clamp.
+ * How deep to think. A number that this server does not know is treated as OFF; `warnings` of a plan and `clamps` of
+ * GetThinkingPrompt say so.
  *
  * @generated from enum sidemirror.v1.ThinkLevel
  */

@@ -11,7 +11,7 @@ from sidemirror_server.policy.record import Cap
 from sidemirror_server.rpc.boundary.access import ANY, Token
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import fitting
-from sidemirror_server.vocabulary.errors import CostsTooLate
+from sidemirror_server.vocabulary.errors import BadInput, CostsTooLate
 from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
 # The most projects that one answer has; fewer if their ids are so long that a message would not hold them.
@@ -30,11 +30,13 @@ class Costs(NamedTuple):
 
 
 async def project_costs(spending: Spending, serves: Serves, request: pb.GetServerInfoRequest, call: Call) -> Costs:
-    """What the request asks for. Raises StoreUnavailable, CostsTooLate."""
+    """What the request asks for. Raises BadInput, StoreUnavailable, CostsTooLate."""
     if not request.HasField("costs_from"):
         return Costs()
     first = day_of(request.costs_from.ToMicroseconds())
     last = day_of(request.costs_to.ToMicroseconds() if request.HasField("costs_to") else call.clock.now_us())
+    if last < first:
+        raise BadInput([("costs_to", "not before the day of costs_from")])
     seen = _seen_by(call.caller, serves)
     try:
         async with asyncio.timeout(call.time_for(_COSTS_S, 0.5)):
