@@ -50,15 +50,12 @@ def serve(flags: Mapping[str, str]) -> int:
         with _traced(settings), _measured(settings):
             is_kept = run(_serve(settings))
     except (StoreInUse, StoreFull) as error:
-        setting = _NAMED_BY.get(str(error.facts.get("store")), "data_dir")
-        print(f"sidemirror: {setting} ({PREFIX}{setting.upper()}): {error}", file=sys.stderr)
+        print(f"sidemirror: {_setting_of(error)}: {error}", file=sys.stderr)
         return exit_codes.FAILED
     except StoreRefused as refusal:
-        setting = _NAMED_BY.get(str(refusal.facts.get("store")))
-        if setting is None:
-            raise BadSettings(f"data_dir ({PREFIX}DATA_DIR): {refusal}") from refusal
-        reason = refusal.facts["reason"]
-        raise BadSettings(f"{setting} ({PREFIX}{setting.upper()}): the store cannot be used: {reason}") from refusal
+        is_folder = refusal.facts.get("store") not in _NAMED_BY
+        told = refusal if is_folder else f"the store cannot be used: {refusal.facts['reason']}"
+        raise BadSettings(f"{_setting_of(refusal)}: {told}") from refusal
     except (CannotListen, SidemirrorError) as error:
         print(f"sidemirror: {error}", file=sys.stderr)
         return exit_codes.FAILED
@@ -68,6 +65,12 @@ def serve(flags: Mapping[str, str]) -> int:
             _log.error("sidecar_fails", exc_info=failure)
         return exit_codes.FAILED
     return 0 if is_kept else exit_codes.UNAVAILABLE
+
+
+def _setting_of(error: SidemirrorError) -> str:
+    """The setting that names the store of an error, with its variable."""
+    name = _NAMED_BY.get(str(error.facts.get("store")), "data_dir")
+    return f"{name} ({PREFIX}{name.upper()})"
 
 
 def errors_in(group: ExceptionGroup[Exception]) -> Iterator[Exception]:
