@@ -177,7 +177,7 @@ def test_every_table_is_protected_or_an_envelope() -> None:
 
 
 @pytest.mark.parametrize(
-    ("role", "reason"), [("bypass", "could look past"), ("owner", "could look past"), ("x", "no role")]
+    ("role", "reason"), [("bypass", "could look past"), ("owner", "is the one that migrates"), ("x", "no role")]
 )
 def test_migrate_grants_to_no_such_role(
     role: str, reason: str, databases: Databases, capsys: pytest.CaptureFixture[str]
@@ -191,6 +191,16 @@ def test_migrate_grants_to_no_such_role(
     assert told.err.startswith("sidemirror: The store cannot be used.")
     assert told.out == ""
     assert "has no schema of ours" in asyncio.run(refusal(databases.cluster.url("sidecar", name)))
+
+
+def test_migrate_by_the_sidecars_role_says_whose_role_it_takes(
+    databases: Databases, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Seen to fail with `permission denied for database` alone."""
+    name = asyncio.run(databases.create(migrated=False))
+    assert cli.main(["migrate", "--database-url", databases.cluster.url("sidecar", name)]) == 1
+    assert "permission denied for database" in (said := capsys.readouterr().err)
+    assert "connect as the database's owner" in said
 
 
 class Answers(asyncio.Protocol):

@@ -84,8 +84,10 @@ ORDER BY 1
 """
 _MAKES_ROLES = "SELECT rolcreaterole FROM pg_catalog.pg_roles WHERE rolname = $1"
 _UNFIT = """
-SELECT rolsuper OR rolbypassrls OR rolname = current_user FROM pg_catalog.pg_roles WHERE rolname = $1
+SELECT rolsuper OR rolbypassrls FROM pg_catalog.pg_roles WHERE rolname = $1
 """
+
+_AS_OWNER = "connect as the database's owner, and grant to the role of the sidecars"
 
 
 class StoreConnection(asyncpg.Connection):  # type: ignore[misc]  # asyncpg has no types
@@ -195,6 +197,8 @@ async def _as_owner(url: str) -> AsyncIterator[asyncpg.Connection]:
         raise (connect_failure(exc) or refused(type(exc).__name__)) from exc
     try:
         yield connection
+    except asyncpg.InsufficientPrivilegeError as exc:
+        raise refused(str(exc), _AS_OWNER) from exc
     except DRIVER_ERRORS as exc:
         # The text is safe to show: the owner's statements contain no user data.
         raise (store_failure(exc) or refused(str(exc))) from exc
@@ -242,8 +246,10 @@ async def _check_role(connection: asyncpg.Connection, role: str, tenant_id: str 
     unfit = await connection.fetchval(_UNFIT, role)
     if unfit is None:
         raise refused(f"there is no role {role!r}", "CREATE ROLE it first, with LOGIN and nothing else")
+    if role == await connection.fetchval("SELECT current_user"):
+        raise refused(f"role {role!r} is the one that migrates, and so owns the schema", _AS_OWNER)
     if unfit:
-        raise refused(f"role {role!r} could look past row level security: it owns the schema, or is allowed to")
+        raise refused(f"role {role!r} could look past row level security: it is a superuser or has BYPASSRLS")
     if tenant_id not in (None, _EVERY_TENANT) and await connection.fetchval(_MAKES_ROLES, role):
         raise refused(f"role {role!r} may make roles, and so could join another tenant's", "ALTER ROLE it NOCREATEROLE")
 
