@@ -244,6 +244,9 @@ STREAMS: list[tuple[str, list[pb.RunTurnRequest], Refusal]] = [
     ("resume of nothing", [pb.RunTurnRequest(resume=pb.TurnResume())], bad_field("resume.turn_id")),
     ("the start again, elsewhere", [batch(pb.TurnEvent(turn_id="open", turn_started=pb.TurnStarted(session_id="s")))],
      ALREADY_EXISTS),
+    # Seen to fail: refused for a session that the call did not name.
+    ("the start again, without its session", [batch(pb.TurnEvent(turn_id="open", turn_started=pb.TurnStarted()))],
+     ALREADY_EXISTS),
     ("two starts at once", [batch(started(), started())], bad_field("events[1].turn_started")),
     ("an event after the end", [batch(started(), finished(), said("late"))], bad_field("events[2]")),
     ("half of the first request is bad", [batch(started(), said("x"), called(""))],

@@ -441,8 +441,9 @@ def _names_session(events: Sequence[Event]) -> bool:
 
 
 def _again(turn: LiveTurn, event: Event, started: TurnStarted) -> LiveTurn:
-    """The turn, if `event` started it. Raises BadInput for another session, AlreadyExists for another event."""
-    if started.session_id not in (turn.state.session_id, turn.state.begun_in):
+    """The turn, if `event` started it. Raises BadInput for another session that it names, AlreadyExists for another
+    event."""
+    if not started.own_session and started.session_id not in (turn.state.session_id, turn.state.begun_in):
         raise BadInput([("session_id", "the turn belongs to another session")])
     if turn.seen.get(event.event_id) != 1:
         raise AlreadyExists("turn", turn.state.turn_id)

@@ -4866,8 +4866,8 @@ type StartTurnRequest struct {
 	// The session: 1 to 128 printable characters. Created when it does not exist; a new one when empty.
 	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The turn's id: 1 to 128 printable characters; chosen by the server when empty. An id that a turn has is refused
-	// (ALREADY_EXISTS; INVALID_FIELD of `session_id` if the turn is of another session), but for the same call again with
-	// its `request_id`.
+	// (ALREADY_EXISTS; INVALID_FIELD of `session_id` if that names another session than the turn's), but for the same call
+	// again with its `request_id`.
 	TurnId string `protobuf:"bytes,5,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	// The agent's task. At most 256 KiB.
 	Task string `protobuf:"bytes,6,opt,name=task,proto3" json:"task,omitempty"`

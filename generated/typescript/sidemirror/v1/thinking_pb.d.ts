@@ -2433,8 +2433,8 @@ export declare type StartTurnRequest = Message<"sidemirror.v1.StartTurnRequest">
 
   /**
    * The turn's id: 1 to 128 printable characters; chosen by the server when empty. An id that a turn has is refused
-   * (ALREADY_EXISTS; INVALID_FIELD of `session_id` if the turn is of another session), but for the same call again with
-   * its `request_id`.
+   * (ALREADY_EXISTS; INVALID_FIELD of `session_id` if that names another session than the turn's), but for the same call
+   * again with its `request_id`.
    *
    * @generated from field: string turn_id = 5;
    */
