@@ -32,7 +32,8 @@ const (
 	ErrorReason_ERROR_REASON_MALFORMED_MESSAGE ErrorReason = 1
 	// INVALID_ARGUMENT. A google.rpc.BadRequest names each field and what is wrong with it.
 	ErrorReason_ERROR_REASON_INVALID_FIELD ErrorReason = 2
-	// INVALID_ARGUMENT. The request_id was used before, within 24 hours, for a request with other content.
+	// INVALID_ARGUMENT. The request_id was used before, within 24 hours, for a request of this method and scope with other
+	// content.
 	ErrorReason_ERROR_REASON_REQUEST_ID_REUSED ErrorReason = 3
 	// NOT_FOUND. There is no such record in this scope; metadata `kind` and `id`.
 	ErrorReason_ERROR_REASON_NOT_FOUND ErrorReason = 4

@@ -3935,7 +3935,8 @@ type GetLessonStatisticsRequest struct {
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// The lessons; empty means all lessons with evidence. At most 100. Each has at most 128 characters.
+	// The lessons; empty means all lessons with evidence. One that does not exist is NOT_FOUND. At most 100. Each has at
+	// most 128 characters.
 	ReflectionIds []string `protobuf:"bytes,3,rep,name=reflection_ids,json=reflectionIds,proto3" json:"reflection_ids,omitempty"`
 	// How many to return: 0 means 50, and more than 1,000 means 1,000. Ignored with
 	// `reflection_ids`.

@@ -38,7 +38,8 @@ export enum ErrorReason {
   INVALID_FIELD = 2,
 
   /**
-   * INVALID_ARGUMENT. The request_id was used before, within 24 hours, for a request with other content.
+   * INVALID_ARGUMENT. The request_id was used before, within 24 hours, for a request of this method and scope with other
+   * content.
    *
    * @generated from enum value: ERROR_REASON_REQUEST_ID_REUSED = 3;
    */

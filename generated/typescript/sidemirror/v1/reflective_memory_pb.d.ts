@@ -1851,7 +1851,8 @@ export declare type GetLessonStatisticsRequest = Message<"sidemirror.v1.GetLesso
   projectId: string;
 
   /**
-   * The lessons; empty means all lessons with evidence. At most 100. Each has at most 128 characters.
+   * The lessons; empty means all lessons with evidence. One that does not exist is NOT_FOUND. At most 100. Each has at
+   * most 128 characters.
    *
    * @generated from field: repeated string reflection_ids = 3;
    */
