@@ -218,8 +218,8 @@ def test_a_look_up_may_stand_in_a_folder_be_quiet_and_be_cut(command: str) -> No
         ('{"query": "DESCRIBE shop.orders", "n": 1}', "DESCRIBE", "DESCRIBE", (("n", "1"),)),
         ('{"Sql": "SELEC", "statement": "DROP TABLE a", "n": 1}', "DROP", "DROP", (("Sql", '"SELEC"'), ("n", "1"))),
         ('{"sql_query": "SELECT FROM", "sqlQuery": 1}', "SELECT", "SELECT", (("sqlQuery", "1"),)),
-        ('{"sql": "SELECT 1", "timeout": 9, "database": "shop"}', "SELECT", "SELECT", ()),
-        ('{"sql": "SELECT 1", "timeout": 9, "limit": 5}', "SELECT", "SELECT", (("limit", "5"),)),
+        ('{"sql": "SELECT 1", "database": "shop"}', "SELECT", "SELECT", (("database", '"shop"'),)),
+        ('{"sql": "SELECT 1", "thought": "Count.", "limit": 5}', "SELECT", "SELECT", (("limit", "5"),)),
     ],
 )
 def test_a_statement_may_have_arguments_beside_it(

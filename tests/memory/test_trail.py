@@ -1,5 +1,7 @@
 """From events to observations: attempts, moves, outcomes, and what a trail holds."""
 
+import json
+
 import pytest
 
 from sidemirror_server.http.mcp.tools import BY_NAME
@@ -109,6 +111,18 @@ def test_another_secret_is_not_the_same_call_again(tool: str, arguments: str) ->
     failed = Call(tool, arguments, "access denied for user app", failed=True)
     found = only(failed, Call(tool, arguments, "ok"))
     assert (found.move, found.worked) == (Move(MoveKind.CHANGED), True)
+
+
+def _in(where: str, description: str = "Test", error: str = "") -> Call:
+    arguments = {"command": "npm test", "cwd": where, "timeout": 9, "description": description}
+    return Call("Bash", json.dumps(arguments), error or "ok", failed=bool(error))
+
+
+def test_a_command_in_another_place_is_not_the_same_call_again() -> None:
+    """Seen to fail: who ran it in the right folder taught to send it again."""
+    assert only(_in("/srv", error="npm ERR! no package.json"), _in("/srv/shop")).move == Move(MoveKind.CHANGED)
+    again = only(_in("/srv", error="npm ERR! no package.json"), _in("/srv", "Test once more"))
+    assert again.move == Move(MoveKind.SENT_AGAIN)
 
 
 def test_an_attempt_is_among_the_next_six_calls() -> None:
@@ -360,6 +374,9 @@ def test_what_changed_beside_a_statement() -> None:
     error = "Error: limit must be at most 100"
     one = only(limited("SELECT a FROM b", 500, error), limited("SELECT a FROM b", 50))
     assert one.move == Move(MoveKind.CHANGED, ("limit",), True, ValueKind.NUMBER, CameFrom.NOWHERE)
+    database = (Call("sql", f'{{"sql": "SELECT a FROM b", "database": "{name}"}}', "no") for name in ("main", "shop"))
+    wrong, right = database
+    assert only(wrong._replace(failed=True, result=MISSING_TABLE), right).move.steps == ("database",)
     added = only(sql_failed('{"sql": "SELECT a FROM b"}', error), limited("SELECT a FROM b", 50))
     assert added.move.steps == ("limit",)
     other = only(limited("SELECT a FROM b", 500, error), limited("SELECT a, c FROM b", 50))

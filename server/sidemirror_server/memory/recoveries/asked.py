@@ -31,7 +31,8 @@ _PARSED_CHARS = 16_384
 _DEEPEST = 12
 
 # Fields of JSON arguments that hold a command or code, fields that hold a statement (by their names without `_`, in
-# lower case), the one of them that may hold a question in prose, and fields that say nothing beside one.
+# lower case), the one of them that may hold a question in prose, fields that may stand beside a command, and those of
+# them that change nothing.
 _COMMAND_FIELDS = ("command", "cmd", "code", "script")
 # Of these, those that may also hold a name, such as a currency's code; code is more than one word.
 _ALSO_NAMES = frozenset(("code", "script"))
@@ -43,6 +44,7 @@ _BESIDE_NAMES = (
     "explanation shell language database"
 )
 _BESIDE = frozenset(_BESIDE_NAMES.split())
+_REMARKS = frozenset(("description", "security_risk", "thought", "explanation"))
 
 _FENCE = re.compile(r"```[a-zA-Z]*\s*(.*?)\s*(?:```|\Z)", re.S)
 _WRAPPED = re.compile(r"[a-z_]{1,20}\[(.*)\]\s*\Z", re.S)
@@ -160,7 +162,7 @@ def _asked(tool: str, arguments: str) -> Asked:
     lookup = _lookup(text)
     label = lookup.said if lookup else verb if verb in PROGRAMS else OTHER_TEXT
     known = lookup is not None
-    return Asked(tool, False, verb, label, text, tokens, (), known, known, suppresses)
+    return Asked(tool, False, verb, label, text, tokens, values, known, known, suppresses)
 
 
 def _is_long_json(arguments: str) -> bool:
@@ -329,8 +331,8 @@ def _text_field(parsed: dict[str, Any]) -> str:
 
 
 def _values(parsed: dict[str, Any], field: str) -> tuple[tuple[str, str], ...]:
-    """The leaves of JSON arguments; where a `field` holds the text, of those beside it that say something."""
-    beside = {key: value for key, value in parsed.items() if key != field and key not in _BESIDE} if field else parsed
+    """The leaves of JSON arguments; where a `field` holds the text, of those beside it that are no remarks."""
+    beside = {key: value for key, value in parsed.items() if key != field and key not in _REMARKS} if field else parsed
     return tuple(sorted(_leaves(beside))) if beside or not field else ()
 
 

@@ -23,10 +23,12 @@ def failure_signature(asked: Asked, error_text: str) -> str:
 
 
 def given_to(asked: Asked) -> Given:
-    """What a call was given: the values of its arguments. Of a statement and of code, what stands in quotation marks;
-    of a command of one line also what stands behind its program, but for options."""
-    values = tuple(_text(value) for _, value in asked.values if value not in _LITERALS)
-    names = (asked.tool, asked.verb, *(path for path, _ in asked.values))
+    """What a call was given: the values of its arguments, but for those beside a command or code. Of a statement and
+    of code, what stands in quotation marks; of a command of one line also what stands behind its program, but for
+    options."""
+    own = asked.values if asked.is_json or is_of_database(asked) else ()
+    values = tuple(_text(value) for _, value in own if value not in _LITERALS)
+    names = (asked.tool, asked.verb, *(path for path, _ in own))
     if not asked.text:
         return Given(values, names)
     names = (*names, *PROGRAMS.intersection(_COMMAND_WORD.findall(asked.text)))

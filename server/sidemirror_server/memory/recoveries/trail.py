@@ -16,7 +16,14 @@ from functools import partial
 import msgspec
 
 from sidemirror_server.memory.kin.signature import PASSES_BY_ITSELF, category_in
-from sidemirror_server.memory.recoveries.asked import Asked, asked, asks_the_sidecar, only_waits, same_intent
+from sidemirror_server.memory.recoveries.asked import (
+    Asked,
+    asked,
+    asks_the_sidecar,
+    is_of_database,
+    only_waits,
+    same_intent,
+)
 from sidemirror_server.memory.recoveries.changed import FEWEST_VALUE_CHARS, change
 from sidemirror_server.memory.recoveries.observation import (
     CameFrom,
@@ -353,9 +360,9 @@ def _move(trail: Trail, waiting: _Waiting, between: list[Done], attempt: Done) -
         return Move(MoveKind.CHANGED if now.has_secret else MoveKind.SENT_AGAIN)
     others = (*waiting.earlier, before)
     if not now.is_json:
-        # Of a text no part has a name, but what stands beside it has.
+        # Of a text no part has a name; what stands beside a statement has, and is told of statements alone.
         others = tuple(one for one in others if one.text == now.text)
-        if before.text != now.text:
+        if before.text != now.text or not is_of_database(now):
             return Move(MoveKind.CHANGED)
     came_from = partial(_came_from, trail, failure, attempt)
     return min((change(one, now, came_from) for one in others if one.values != now.values), key=_extent)
