@@ -55,7 +55,10 @@ def changed(
         ),
         (
             changed("payments[].payment_id", value=ValueKind.ID, came_from=CameFrom.RESULT),
-            "In 47 of 57 earlier tries `sql` worked with another `payment_id`: an id that an earlier result had.",
+            (
+                "In 47 of 57 earlier tries `sql` worked with another `payment_id`: a word with digits that an earlier "
+                "result had."
+            ),
         ),
         (
             changed("kind", value=ValueKind.WORD, came_from=CameFrom.ERROR),
@@ -67,7 +70,7 @@ def changed(
         ),
         (
             changed("on", value=ValueKind.DATE, came_from=CameFrom.USER),
-            "In 47 of 57 earlier tries `sql` worked with another `on`: a date that the user had given.",
+            "In 47 of 57 earlier tries `sql` worked with another `on`: an ISO date that the user had given.",
         ),
         (
             changed("user", "user_id", value=ValueKind.RENAMED),
@@ -75,19 +78,11 @@ def changed(
         ),
         (changed("limit", value=ValueKind.REMOVED), "In 47 of 57 earlier tries `sql` worked without `limit`."),
         (
-            changed("order_id", value=ValueKind.REFORMATTED),
-            "In 47 of 57 earlier tries `sql` worked with the same `order_id` in another form.",
-        ),
-        (
             changed("order_id", value=ValueKind.REFORMATTED, form=("capitals", "hyphen", "7 digits")),
             (
                 "In 47 of 57 earlier tries `sql` worked with the same `order_id` written as capital letters, a hyphen "
                 "and 7 digits with zeros in front."
             ),
-        ),
-        (
-            changed("order_id", value=ValueKind.REFORMATTED, form=("rm -rf",)),
-            "In 47 of 57 earlier tries `sql` worked with the same `order_id` in another form.",
         ),
         (
             changed("archived", value=ValueKind.TRUE),
@@ -105,6 +100,9 @@ def changed(
             changed("ids", value=ValueKind.REFORMATTED, form=("a list",)),
             "In 47 of 57 earlier tries `sql` worked with the same `ids` written as a list.",
         ),
+        # It may have the form that helped.
+        (changed("order_id", value=ValueKind.REFORMATTED), None),
+        (changed("order_id", value=ValueKind.REFORMATTED, form=("rm -rf",)), None),
         # Moved into an object.
         (changed("id", "order.id", value=ValueKind.RENAMED), None),
         # A flag may be one that confirms.
@@ -219,7 +217,8 @@ def test_an_argument_that_guards_is_not_named(name: str) -> None:
 def test_an_argument_that_holds_data_is_named_but_as_a_flag(name: str) -> None:
     flags = {ValueKind.TRUE, ValueKind.FALSE, ValueKind.NULL, ValueKind.REMOVED}
     for value in set(ValueKind) - {ValueKind.RENAMED}:
-        told = changed(name, value=value, came_from=CameFrom.RESULT)
+        form = ("digits",) if value is ValueKind.REFORMATTED else ()
+        told = changed(name, value=value, came_from=CameFrom.RESULT, form=form)
         assert (text(told) is None) is (value in flags)
     assert text(changed("number", name, value=ValueKind.RENAMED)) is not None
 
@@ -253,7 +252,7 @@ ARGUMENT = r"`[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)*`"
 TOOL = r"`(?:MCP:)?[A-Za-z][A-Za-z0-9]*(?:(?:__?|-)[A-Za-z0-9]+)*`"
 STEP = f"(?:{TOOL}|" + "|".join(f"`{re.escape(name)}`" for name in LOOKUPS) + ")"
 OF = f"{NUMBER} of {NUMBER}"
-KIND = "(?:a number|a date|an email address|an id|a word|a text)"
+KIND = "(?:a number|an ISO date|an email address|a word|a word with digits|a text)"
 SOURCE = "(?: that (?:the error names|an earlier result had|the user had given|the user gave when asked))?"
 PART = (
     "(?:(?:capital |small )?letters|a capitalised word|(?:1?[0-9]|20) digits with zeros in front|digits|null|"
@@ -270,7 +269,7 @@ FORMS = re.compile(
             rf"{WORKED} when it was sent again (?:at once|after {NUMBER} (?:s|min))\.",
             rf"{WORKED} with {ARGUMENT} in the place of {ARGUMENT}\.",
             rf"{WORKED} without {ARGUMENT}\.",
-            rf"{WORKED} with the same {ARGUMENT} (?:in another form|written as {FORM})\.",
+            rf"{WORKED} with the same {ARGUMENT} written as {FORM}\.",
             rf"{WORKED} with {ARGUMENT} set to (?:true|false|null)\.",
             rf"{WORKED} with (?:another {ARGUMENT}|{ARGUMENT} added): {KIND}{SOURCE}\.",
             rf"In {NUMBER} runs {CALL} did not work again; {NUMBER} went on with {TOOL}\.",

@@ -319,8 +319,13 @@ def test_what_changed(
         ('{"n": "100"}', '{"n": 100}', ("n",), ("a number",)),
         ('{"n": "7"}', '{"n": 7.0}', ("n",), ("a number",)),
         ('{"in": "be"}', '{"in": "BE"}', ("in",), ("capitals",)),
-        ('{"on": "2026-11-16"}', '{"on": "2026-11-16T00:00:00Z"}', ("on",), ()),
-        ('{"no": "0055482"}', '{"no": "55482"}', ("no",), ()),
+        ('{"on": "2026-11-16"}', '{"on": "2026-11-16T00:00:00Z"}', ("on",), ("YYYY-MM-DDThh:mm:ssZ",)),
+        ('{"on": "16/11/2026"}', '{"on": "2026-11-16"}', ("on",), ("YYYY-MM-DD",)),
+        ('{"no": "0055482"}', '{"no": "55482"}', ("no",), ("trimmed digits",)),
+        ('{"id": "7"}', '{"id": "ORD-7"}', ("id",), ("capitals", "hyphen", "digits")),
+        ('{"ids": ["7", "12"]}', '{"ids": ["B-7", "B-12"]}', ("ids[]",), ("capitals", "hyphen", "digits")),
+        ('{"ids": ["A", "12"]}', '{"ids": ["A", "B-12"]}', ("ids[]",), ("capitals", "hyphen", "digits")),
+        ('{"eur": "$1,200.50"}', '{"eur": 1200.5}', ("eur",), ("a number",)),
         ('{"ids": "13027"}', '{"ids": ["13027"]}', ("ids",), ("a list",)),
         ('{"ids": ["13027"]}', '{"ids": "13027"}', ("ids[]",), ("a single value",)),
     ],
@@ -328,6 +333,27 @@ def test_what_changed(
 def test_a_value_in_another_form(before: str, now: str, steps: tuple[str, ...], form: tuple[str, ...]) -> None:
     found = only(book(before, "Error: kind must be economy", failed=True), book(now))
     assert found.move == Move(MoveKind.CHANGED, steps, True, ValueKind.REFORMATTED, form=form)
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        # In cents it is another number.
+        ('{"of": "$19.99"}', '{"of": 1999}'),
+        ('{"of": "19,99"}', '{"of": "1999"}'),
+        ('{"of": "-5 EUR"}', '{"of": 5}'),
+        ('{"of": "$-5"}', '{"of": 5}'),
+        ('{"of": "500g"}', '{"of": 500}'),
+        ('{"of": "1234"}', '{"of": "B-91234"}'),
+        ('{"of": "2026-11-16"}', '{"of": "2026-11-17"}'),
+        ('{"of": "2026-11-16T10:00"}', '{"of": "2026-11-16T11:30"}'),
+        ('{"of": ["7", "12"]}', '{"of": ["B-7", "B-13"]}'),
+    ],
+)
+def test_another_value_is_not_the_same_in_another_form(before: str, now: str) -> None:
+    """Seen to fail with cents, and with the end of a longer number."""
+    found = only(book(before, "Error: kind must be economy", failed=True), book(now))
+    assert found.move.value is not ValueKind.REFORMATTED
 
 
 def test_an_argument_that_was_not_there_is_added() -> None:

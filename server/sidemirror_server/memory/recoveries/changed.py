@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from decimal import Decimal
 
 from sidemirror_server.memory.recoveries.asked import Asked
+from sidemirror_server.memory.recoveries.dates import are_one_day
 from sidemirror_server.memory.recoveries.forms import A_LIST, A_SINGLE_VALUE, can_be_written, form_of
 from sidemirror_server.memory.recoveries.observation import CameFrom, Form, Move, MoveKind, ValueKind
 
@@ -13,6 +14,12 @@ _WORD = re.compile(r"[^\W_]\w*")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ][\d:.Z+-]{4,20})?\Z")
 _EMAIL = re.compile(r"[^@\s]{1,80}@[^@\s]{1,80}\.\w{2,12}\Z")
 _NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,9})?\Z")
+# A sign before the last one or two digits parts cents; before three it parts thousands.
+_AMOUNT = re.compile(r"([^\w.,]*)(\d[\d.,' ]*?)(?:[.,](\d{1,2}))?[^\w.,]*")
+# Chosen here: no amount has more.
+_AMOUNT_CHARS = 40
+_WITH_UNIT = re.compile(r"\d\s*[^\W\d_]")
+_RUN = re.compile(r"\d+|[^\W\d_]+")
 # What may be written with or without something before it, such as `#1` and `1`.
 _OF_SIGNS = {ValueKind.ID, ValueKind.WORD, ValueKind.NUMBER}
 # An argument that is one of these is a flag.
@@ -37,10 +44,13 @@ def change(failed: Asked, attempt: Asked, came_from: Callable[[str], CameFrom]) 
         return Move(MoveKind.CHANGED, paths, True, ValueKind.REMOVED)
     old, new = before.get(paths[0], ()), now[paths[0]]
     fresh = [value for value in new if value not in old]
+    stale = [value for value in old if value not in new]
+    if len(stale) == len(fresh) and all(map(_same_content, stale, fresh)):
+        forms = set(map(form_of, stale, fresh))
+        if len(forms) == 1:
+            return Move(MoveKind.CHANGED, paths, True, ValueKind.REFORMATTED, form=forms.pop())
     if len(fresh) != 1:
         return Move(MoveKind.CHANGED, paths, True)
-    if len(old) == len(new) == 1 and _same_content(old[0], fresh[0]):
-        return Move(MoveKind.CHANGED, paths, True, ValueKind.REFORMATTED, form=form_of(old[0], fresh[0]))
     kind = _kind_of(fresh[0])
     return Move(MoveKind.CHANGED, paths, True, kind, came_from(fresh[0]), is_added=bool(added) and kind not in OF_FLAGS)
 
@@ -58,6 +68,8 @@ def can_be_made(move: Move, failed: Iterable[tuple[str, str]]) -> bool:
         return own != (move.value.value,)
     if move.is_added:
         return not own
+    if move.form == A_SINGLE_VALUE:
+        return len(own) == 1
     return any(not move.form or can_be_written(value, move.form) for value in own)
 
 
@@ -81,19 +93,41 @@ def _by_path(values: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
 
 
 def _same_content(old: str, new: str) -> bool:
-    """The values differ in signs, capitals or quotation marks alone; of ids and words, one may be part of the other.
-    Numbers are equal."""
+    """The values differ in signs, capitals or quotation marks alone, or are one day; of ids and words, one may be part
+    of the other. Numbers and amounts are equal, and no unit is lost."""
     kinds = {_kind_of(old), _kind_of(new)}
-    if kinds == {ValueKind.NUMBER}:
-        return Decimal(old.strip('"')) == Decimal(new.strip('"'))
-    if old.casefold() == new.casefold():
+    before, now = old.strip('"').casefold(), new.strip('"').casefold()
+    if before == now or are_one_day(old.strip('"'), new.strip('"')):
         return True
-    one, other = ("".join(_WORD.findall(value.casefold())).replace("_", "") for value in (old, new))
-    shorter, longer = sorted((one, other), key=len)
-    if len(shorter) < FEWEST_VALUE_CHARS or shorter not in longer:
-        return False
-    is_part = kinds == {ValueKind.DATE} or (ValueKind.ID in kinds and kinds <= _OF_SIGNS)
-    return shorter == longer or is_part
+    if ValueKind.NUMBER in kinds:
+        amounts = {_amount(before), _amount(now)}
+        if None not in amounts:
+            return len(amounts) == 1
+        if _WITH_UNIT.search(before):
+            return False
+    shorter, longer = sorted((_RUN.findall(before), _RUN.findall(now)), key=lambda runs: len("".join(runs)))
+    if "".join(shorter) == "".join(longer):
+        return len("".join(longer)) >= FEWEST_VALUE_CHARS
+    return ValueKind.ID in kinds and kinds <= _OF_SIGNS and _is_part(shorter, longer)
+
+
+def _amount(text: str) -> Decimal | None:
+    """The number that a text without letters is, such as `$1,200.50`; None if it is none."""
+    if _NUMBER.match(text):
+        return Decimal(text)
+    found = _AMOUNT.fullmatch(text) if len(text) <= _AMOUNT_CHARS else None
+    if found is None:
+        return None
+    sign, whole = "-" * ("-" in found[1]), "".join(filter(str.isdigit, found[2]))
+    return Decimal(f"{sign}{whole}.{found[3] or 0}")
+
+
+def _is_part(shorter: list[str], longer: list[str]) -> bool:
+    """Whether whole words and numbers of a value are those of a shorter one, perhaps with zeros in front. A short word
+    is part of any text."""
+    one, other = ([run.lstrip("0") or run for run in runs] for runs in (shorter, longer))
+    is_told = any(map(str.isdigit, one)) or len("".join(one)) >= FEWEST_VALUE_CHARS
+    return is_told and any(other[at : at + len(one)] == one for at in range(len(other)))
 
 
 def _kind_of(value: str) -> ValueKind:

@@ -21,9 +21,9 @@ from sidemirror_server.vocabulary.slots import is_tool_name, why_no_argument_nam
 
 _KINDS = {
     ValueKind.NUMBER: "a number",
-    ValueKind.DATE: "a date",
+    ValueKind.DATE: "an ISO date",
     ValueKind.EMAIL: "an email address",
-    ValueKind.ID: "an id",
+    ValueKind.ID: "a word with digits",
     ValueKind.WORD: "a word",
     ValueKind.TEXT: "a text",
 }
@@ -61,6 +61,8 @@ def unsaid(move: Move) -> str:
         return "a changed text is not said"
     if move.kind is MoveKind.CHANGED and move.value is ValueKind.TEXT and _is_from_nowhere(move):
         return "another text, which came from nowhere on record, is not said"
+    if move.value is ValueKind.REFORMATTED and not written(move.form):
+        return "a form that has no words is not said"
     if move.value is ValueKind.RENAMED and len(set(_names(move))) == 1:
         return "an argument that was moved to another place is not said"
     for name in _names(move):
@@ -120,8 +122,7 @@ def _change(move: Move, slots: tuple[str, ...]) -> str:
     if move.value is ValueKind.REMOVED:
         return f"without {slots[0]}"
     if move.value is ValueKind.REFORMATTED:
-        form = written(move.form)
-        return f"with the same {slots[0]} " + (f"written as {form}" if form else "in another form")
+        return f"with the same {slots[0]} written as {written(move.form)}"
     if move.value in OF_FLAGS:
         return f"with {slots[0]} set to {move.value.value}"
     value = f"{_KINDS[move.value]}{_SOURCES[move.came_from or CameFrom.NOWHERE]}"
