@@ -137,6 +137,8 @@ def test_every_reviewed_look_up_is_recognised_and_has_a_source(name: str) -> Non
         ("shop__list-orders", True),
         ("shop.findUser", True),
         ("sql_db_list_tables", True),
+        ("mcp__playwright__browser_snapshot", True),
+        ("mcp__playwright__browser_click", False),
         ("mcp__db__sql_db_schema", True),
         ("listing_delete", False),
         ("cancel_order", False),

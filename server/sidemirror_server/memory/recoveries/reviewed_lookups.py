@@ -128,5 +128,6 @@ LOOKUPS = {lookup.said: lookup for lookup in (*(lookup for lookup, _ in STATEMEN
 _READING = "get list find search read show describe lookup fetch view"
 READING_VERBS = frozenset(_READING.split())
 
-READING_TOOLS = frozenset({"sql_db_list_tables", "sql_db_schema"})
-"""Tools that read, though their names begin with what they read. Source: LangChain, SQLDatabaseToolkit."""
+READING_TOOLS = frozenset({"sql_db_list_tables", "sql_db_schema", "browser_snapshot"})
+"""Tools that read, though their names begin with what they read. Sources: LangChain, SQLDatabaseToolkit; the list of
+tools of Playwright MCP, which says "read-only" of it."""
