@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from sidemirror_server.memory.recoveries.asked import Asked
 from sidemirror_server.memory.recoveries.dates import are_one_day
-from sidemirror_server.memory.recoveries.forms import A_LIST, A_SINGLE_VALUE, can_be_written, form_of
+from sidemirror_server.memory.recoveries.forms import A_LIST, A_SINGLE_VALUE, NO, YES, can_be_written, form_of
 from sidemirror_server.memory.recoveries.observation import CameFrom, Form, Move, MoveKind, ValueKind
 
 _WORD = re.compile(r"[^\W_]\w*")
@@ -93,10 +93,12 @@ def _by_path(values: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
 
 
 def _same_content(old: str, new: str) -> bool:
-    """The values differ in signs, capitals or quotation marks alone, or are one day; of ids and words, one may be part
-    of the other. Numbers and amounts are equal, and no unit is lost."""
+    """The values differ in signs, capitals or quotation marks alone, or are one day or one flag; of ids and words, one
+    may be part of the other. Numbers and amounts are equal, and no unit is lost."""
     kinds = {_kind_of(old), _kind_of(new)}
     before, now = old.strip('"').casefold(), new.strip('"').casefold()
+    if new in ("true", "false"):
+        return before in (YES if new == "true" else NO)
     if before == now or are_one_day(old.strip('"'), new.strip('"')):
         return True
     if ValueKind.NUMBER in kinds:

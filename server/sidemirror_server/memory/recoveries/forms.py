@@ -28,10 +28,15 @@ _SIGNS = {
     "+": "plus sign",
     " ": "blank",
 }
+# What is written for true and for false.
+YES = frozenset(("true", "yes", "on", "y", "1"))
+NO = frozenset(("false", "no", "off", "n", "0"))
 # JSON without quotation marks; else it is a number.
 _BARE = {"true": "a boolean", "false": "a boolean", "null": "null"}
+_A_BOOLEAN: Form = ("a boolean",)
+_NULL: Form = ("null",)
 # An argument with a value of these types is a flag.
-FORMS_OF_FLAGS: tuple[Form, ...] = (("a boolean",), ("null",))
+FORMS_OF_FLAGS: tuple[Form, ...] = (_A_BOOLEAN, _NULL)
 _A_STRING: Form = ("a string",)
 _A_NUMBER: Form = ("a number",)
 _A_WHOLE_NUMBER: Form = ("a whole number",)
@@ -80,6 +85,8 @@ def form_of(old: str, new: str) -> Form:
     before, now = old.strip('"'), new.strip('"')
     if old.startswith('"') != new.startswith('"'):
         return _A_STRING if new.startswith('"') else (_BARE.get(now, "a number"),)
+    if not new.startswith('"') and now in _BARE:
+        return (_BARE[now],)
     if not new.startswith('"'):
         return _A_WHOLE_NUMBER if _FLOAT.match(old) and not _FLOAT.match(new) else ()
     if dates.are_one_day(before, now):
@@ -101,8 +108,10 @@ def can_be_written(value: str, form: Form) -> bool:
         return True
     if form == _A_WHOLE_NUMBER:
         return _FLOAT.match(value) is not None
-    if form == _A_STRING or form in FORMS_OF_FLAGS:
-        return is_string != (form == _A_STRING)
+    if form == _A_BOOLEAN:
+        return text.casefold() in YES | NO
+    if form in (_A_STRING, _NULL):
+        return is_string == (form == _NULL)
     if form == _A_NUMBER:
         return is_string and bool(re.search(r"\d", text))
     if dates.told(form[0]):
@@ -119,22 +128,23 @@ def written(form: Form) -> str:
 
 
 def _has_such(text: str, form: Form) -> bool:
-    """Whether a value has what the form is made of. Digits, if the form has some and only then; as many words, or fewer
-    where a number may stand alone; beside words as many numbers; and none that is longer than one filled with zeros."""
+    """Whether a value has what the form is made of: digits, if the form has some and only then. Where their order is no
+    chance, it has as many words, or fewer where a number may stand alone; and as many numbers, unless it has nothing
+    else and may be parted anew. None is longer than one that is filled with zeros."""
     numbers, words = re.findall(r"\d+", text), _HUMP.findall(text)
     digits = [part for part in form if part.endswith("digits")]
     letters = [part for part in form if part in _LETTERS]
     if bool(numbers) != bool(digits) or not (numbers or words):
         return False
-    if _has_plural(form):
+    if _has_plural(form) or any(" and " in part for part in form):
         return True
     if not digits:
         return len(words) == len(letters)
     filled = [int(found[1]) for part in digits if (found := _FILLED.match(part))]
-    if not letters and not filled:
+    if not words and not letters and not filled:
         return True
     fits = not filled or max(map(len, numbers)) <= max(filled)
-    return fits and len(numbers) == len(digits) and len(words) <= len(letters)
+    return fits and len(numbers) == len(digits) and (not letters or len(words) <= len(letters))
 
 
 def _pattern(form: Form) -> str:
