@@ -66,7 +66,9 @@ def changed(*steps: str, value: ValueKind, form: Form = (), is_added: bool = Fal
         (changed("at", value=ValueKind.REFORMATTED, form=("capitals", "dot", "small")), '{"at": "a/read.me"}', False),
         (changed("w", value=ValueKind.REFORMATTED, form=("a whole number",)), '{"w": 640.0}', True),
         (changed("w", value=ValueKind.REFORMATTED, form=("a whole number",)), '{"w": 640.5}', False),
-        (changed("w", value=ValueKind.REFORMATTED, form=("of another's export",)), '{"w": "7"}', False),
+        # Of another's export.
+        (changed("w", value=ValueKind.REFORMATTED, form=("of what", "digits")), '{"w": "7"}', False),
+        (changed("w", value=ValueKind.REFORMATTED, form=("a list", "digits")), '{"w": "7"}', True),
         (changed("old", "new", value=ValueKind.RENAMED), '{"old": 1}', True),
         (changed("old", "new", value=ValueKind.RENAMED), '{"new": 1}', False),
         (changed("old", "new", value=ValueKind.RENAMED), '{"old": 1, "new": 2}', False),

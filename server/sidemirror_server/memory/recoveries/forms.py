@@ -163,7 +163,10 @@ def _part_pattern(part: str) -> str:
         return f"[0-9]{{{filled[1]}}}"
     if part in _PATTERNS:
         return _PATTERNS[part]
-    return f"[{_characters(part)}]" + ("" if part in _SIGNS.values() else "++")
+    characters = _characters(part)
+    if not characters:
+        return re.escape(part)  # such as a list beside digits, in another's export
+    return f"[{characters}]" + ("" if part in _SIGNS.values() else "++")
 
 
 def _characters(part: str) -> str:
