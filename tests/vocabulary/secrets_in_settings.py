@@ -29,6 +29,10 @@ SETTINGS = [
     ('{"text": "FROM scratch\\nENV DB_PASS hunter2\\nRUN app"}', "hunter2"),
     ("curl -u me:letmein https://a.example", "letmein"),
     ("mysql -h db -pletmein shop", "letmein"),
+    ('{"password": "let\\"me\\"in", "n": 1}', "me"),
+    ('{"text": "{\\"password\\": \\"let\\\\\\"mein\\"}"}', "mein"),
+    ('{"pass": "let\\"me1n"}', "me1n"),
+    ("password: 'C:\\dir\\'", "dir"),
 ]
 
 NO_SETTINGS = [

@@ -138,8 +138,12 @@ CARD = re.compile(
     re.ASCII,
 )
 
+# Within quotation marks an escaped one ends no value, unless no other one follows. Those of an escaped text have a longer
+# run of backslashes than its own marks.
+_ESCAPED_MARK = r"(?(escapes)\\{1,15}+[\"'`]|\\[^\r\n])"
 _VALUE = (
-    r"(?:(?P<q>\\{0,7}[\"'`])(?P<quoted>(?!\[redacted:)(?:(?!(?P=q))[^\r\n]){3,1024}+)(?P=q)"
+    r"(?:(?P<q>(?P<escapes>\\{1,7})?[\"'`])(?P<quoted>(?!\[redacted:)"
+    rf"(?:(?:(?!(?P=q))(?:{_ESCAPED_MARK}|[^\r\n])){{3,1024}}+(?=(?P=q))|(?:(?!(?P=q))[^\r\n]){{3,1024}}+))(?P=q)"
     r"|(?P<bare>(?![\"'`=\\&]|\[redacted:)[^\s\"'`;,\\]{4,1024}+))"
 )
 # Where a `&` ends a value: before the next field of a form or of a query, and before another command. Of a name in
