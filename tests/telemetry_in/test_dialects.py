@@ -247,5 +247,7 @@ def test_a_secret_is_redacted_and_a_long_text_is_cut() -> None:
     secret = "sk-ant-api03-" + "a1B2" * 24
     span = read({**TOOLS["GenAI"], "gen_ai.tool.call.arguments": f'{{"key": "{secret}"}}'})
     assert secret not in span.arguments
+    given = {"gen_ai.tool.call.arguments": {"password": "hunter2"}, "gen_ai.tool.call.result": "no hunter2"}
+    assert read({**TOOLS["GenAI"], **given}).text == "no [redacted:value]"
     assert len(read({**TOOLS["GenAI"], "gen_ai.tool.call.result": "x" * 1_000_000}).text) < 33_000
     assert len(read({**TOOLS["GenAI"], "gen_ai.tool.name": "x" * 1_000}).name) == 100

@@ -15,7 +15,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.operations.logs import JsonLines
 from sidemirror_server.rpc.boundary.limit_table import TABLE, Id
-from tests.wire.calls import MEDIUM, entries, failed, said
+from tests.wire.calls import MEDIUM, called, entries, failed, returned, said, started
 from tests.wire.sidecar import sidecar, thinking
 
 # Made up; the part that must never be seen again, and the whole as it is sent.
@@ -168,6 +168,32 @@ def test_a_secret_is_seen_nowhere_again(tmp_path: Path, log_lines: list[str]) ->
     assert CANARY.encode() not in kept
     assert len(log_lines) > 0
     assert CANARY not in "".join(log_lines)
+
+
+def test_what_was_redacted_in_a_call_is_redacted_in_its_end(tmp_path: Path) -> None:
+    """A value that nothing but its name shows to be a secret, in what later requests report of the call."""
+    arguments, told = '{"password": "hunter2"}', "404: not found: hunter2"
+    ends = [returned(told, "1", is_error=True), failed(told, "2"), returned(told)]
+    calls = [called("login", arguments, call_id) for call_id in ("1", "2", "")]
+    with sidecar(tmp_path) as server, thinking(server) as stub:
+        stub.StartTurn(pb.StartTurnRequest(turn_id="unary", config=MEDIUM))
+        for event in [*calls, *ends]:
+            stub.ReportEvents(pb.ReportEventsRequest(turn_id="unary", events=[event]), timeout=60)
+        stub.StartTurn(pb.StartTurnRequest(turn_id="together", config=MEDIUM))
+        stub.ReportEvents(pb.ReportEventsRequest(turn_id="together", events=[*calls, *ends]), timeout=60)
+        stream = [pb.RunTurnRequest(events=[event]) for event in [started(), *calls, *ends]]
+        stream[0].events[0].turn_id = "stream"
+        list(stub.RunTurn(iter(stream), timeout=60))
+        for turn_id in ("unary", "together", "stream"):
+            found = [entry.event for entry in entries(stub, turn_id)]
+            contents = [event.tool_returned.content or event.tool_failed.error for event in found]
+            assert list(filter(None, contents)) == ["404: not found: [redacted:value]"] * 3, turn_id
+        result = common_pb2.ToolResult(name="login", arguments=arguments, content=told)
+        asked = pb.GetReflectionPromptRequest(turn_id="unary", tool_results=[result])
+        assert "hunter2" not in stub.GetReflectionPrompt(asked).prompt
+        assert b"hunter2" not in b"".join(
+            path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file()
+        )
 
 
 def test_a_refused_request_is_not_repeated_in_the_log_or_the_answer(

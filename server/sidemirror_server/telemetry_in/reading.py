@@ -10,7 +10,8 @@ import msgspec
 from sidemirror_server.telemetry_in.dialects import first_of, kind_of, names_of
 from sidemirror_server.telemetry_in.messages import answer_in, decoded, gathered, last_question, text_of
 from sidemirror_server.telemetry_in.spans import RawSpan, Span, SpanKind
-from sidemirror_server.vocabulary.text import enter_clipped, enter_json_clipped
+from sidemirror_server.trace.given_secrets import Given, enter_arguments
+from sidemirror_server.vocabulary.text import enter_clipped
 
 # In code points. Chosen here: four times what recoveries read of a result, and so little that an export of spans stays
 # small; no name of a tool or an agent is as long; the id of a session has 128, `otlp:` among them.
@@ -59,8 +60,8 @@ def _node(value: Any) -> str:
 
 def _with_content(span: Span, raw: RawSpan) -> Span:
     if span.kind is SpanKind.TOOL:
-        arguments = _arguments(first_of(raw.attributes, "arguments"))
-        return msgspec.structs.replace(span, arguments=arguments, text=_entered(_outcome(raw)))
+        arguments, given = _arguments(first_of(raw.attributes, "arguments"))
+        return msgspec.structs.replace(span, arguments=arguments, text=_entered(_outcome(raw), given))
     question, answer = _question(raw.attributes), _answer(raw.attributes)
     return msgspec.structs.replace(span, question=_entered(question), text=_entered(answer))
 
@@ -118,13 +119,13 @@ def _is_message(found: dict[str, Any]) -> bool:
     return (is_parts or isinstance(content, str)) and bool(found.keys() & _OF_MESSAGES)
 
 
-def _arguments(value: Any) -> str:
-    """A call's arguments, as JSON where they are an object. LangChain under OpenLLMetry has them as a Python literal
-    within `input_str`."""
+def _arguments(value: Any) -> tuple[str, Given]:
+    """A call's arguments, as JSON where they are an object, and their secrets, which its result may repeat. LangChain
+    under OpenLLMetry has them as a Python literal within `input_str`."""
     found = decoded(value)
     if isinstance(found, dict) and isinstance(found.get("input_str"), str):
         value = _literal(found["input_str"])
-    return enter_json_clipped(_text(value), _TEXT_CHARS)
+    return enter_arguments(_text(value), _TEXT_CHARS)
 
 
 def _literal(text: str) -> str:
@@ -162,9 +163,9 @@ def _text(value: Any) -> str:
         return ""
 
 
-def _entered(text: str) -> str:
+def _entered(text: str, given: Given = ()) -> str:
     """A text as it is kept: without secrets, and cut."""
-    return enter_clipped(text, _TEXT_CHARS)
+    return enter_clipped(text, _TEXT_CHARS, given)
 
 
 def _name(value: Any) -> str:

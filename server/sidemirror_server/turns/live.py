@@ -15,6 +15,7 @@ from sidemirror_server.thinking.record import Advised, Carry, Directive, Recorde
 from sidemirror_server.thinking.turn import apply, carry
 from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import Event
+from sidemirror_server.trace.given_secrets import GivenSecrets
 from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
 from sidemirror_server.trace.receipts import item_key
 from sidemirror_server.trace.sources import SourceKind, key
@@ -68,6 +69,7 @@ class LiveTurn:
         self._rewritten = rewritten
         self.state = TurnState()
         self.seen: dict[EventId, int] = {}
+        self.given = GivenSecrets()
         self.said: deque[Said] = deque(maxlen=KEPT_DIRECTIVES)
         self.forgotten = 0
         self._plan: TurnPlan | None = None

@@ -10,7 +10,7 @@ secrets if their issuer digits, length and check digit are valid.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from sidemirror_server.vocabulary import secret_kinds as kinds
 from sidemirror_server.vocabulary import secret_patterns as patterns
@@ -39,8 +39,9 @@ _LINE_CHARS, _MOST_LINES = 300, 8
 SHORTEST_SECRET_CHARS = 6
 
 
-def secret_spans(text: str) -> list[Span]:
-    """(start, end, kind) of each secret, ascending, not overlapping; mostly none. A public prefix is excluded."""
+def secret_spans(text: str, given: Collection[str] = ()) -> list[Span]:
+    """(start, end, kind) of each secret, ascending, not overlapping; mostly none. A public prefix is excluded. `given`:
+    what is a secret wherever it stands."""
     plain = text.encode("ascii", "replace")
     runs = plain.translate(RUNS)
     spans = [*tokens(text, runs, _going_on), *named(text, plain.translate(FOLD))]
@@ -48,7 +49,16 @@ def secret_spans(text: str) -> list[Span]:
     for cut in _CUT_RUNS:
         if cut in runs:
             spans += _cut(text, runs, cut)
+    for secret in given:
+        spans += _every(text, secret)
     return _merged(sorted(spans)) if len(spans) > 1 else spans
+
+
+def _every(text: str, secret: str) -> Iterator[Span]:
+    at = text.find(secret)
+    while at >= 0:
+        yield at, at + len(secret), "value"
+        at = text.find(secret, at + len(secret))
 
 
 def _merged(spans: list[Span]) -> list[Span]:

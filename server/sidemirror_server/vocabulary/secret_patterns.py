@@ -138,8 +138,8 @@ CARD = re.compile(
     re.ASCII,
 )
 
-# Within quotation marks an escaped one ends no value, unless no other one follows. Those of an escaped text have a longer
-# run of backslashes than its own marks.
+# Within quotation marks an escaped one ends no value, unless no other one follows. In a text that is escaped as a whole
+# it has a longer run of backslashes than the marks around the value.
 _ESCAPED_MARK = r"(?(escapes)\\{1,15}+[\"'`]|\\[^\r\n])"
 _VALUE = (
     r"(?:(?P<q>(?P<escapes>\\{1,7})?[\"'`])(?P<quoted>(?!\[redacted:)"

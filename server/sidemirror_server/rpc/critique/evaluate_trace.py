@@ -8,6 +8,7 @@ from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.wire.common import STATUSES, usage_to_wire
 from sidemirror_server.rpc.wire.events import event_of
 from sidemirror_server.trace.event import Event
+from sidemirror_server.trace.given_secrets import GivenSecrets
 from sidemirror_server.vocabulary.errors import BadInput, NotFound
 from sidemirror_server.vocabulary.text import enter
 
@@ -25,8 +26,8 @@ async def _events(turns: RecordedTurns, request: pb.EvaluateTraceRequest, call: 
     if bool(request.turn_id) == bool(request.events):
         raise BadInput([("turn_id", "either a turn_id or events, and not both")])
     if request.events:
-        now_us = call.clock.now_us()
-        return tuple(event_of(wire, f"event-{place}", now_us) for place, wire in enumerate(request.events))
+        now_us, given = call.clock.now_us(), GivenSecrets()
+        return tuple(event_of(wire, f"event-{place}", now_us, given) for place, wire in enumerate(request.events))
     events = await turns.events(call.scope, request.turn_id)
     if events is None:
         raise NotFound("turn", request.turn_id)

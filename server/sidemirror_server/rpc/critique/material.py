@@ -4,10 +4,10 @@ from sidemirror.v1 import critique_pb2 as pb
 from sidemirror_server.critique.material import ARGUMENTS_CHARS, CritiqueMaterial, ToolEvidence, material_of
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
-from sidemirror_server.rpc.wire.common import has_failed
+from sidemirror_server.rpc.wire.results import tool_result_of
 from sidemirror_server.vocabulary.errors import BadInput, NotFound
 from sidemirror_server.vocabulary.origin import Origin
-from sidemirror_server.vocabulary.text import clip, enter, enter_json
+from sidemirror_server.vocabulary.text import clip, enter
 
 
 async def given_material(
@@ -22,13 +22,8 @@ async def given_material(
         question=enter(request.user_message),
         response=enter(request.response),
         results=tuple(
-            ToolEvidence(
-                enter(result.name),
-                enter(result.error or result.content),
-                has_failed(result),
-                clip(enter_json(result.arguments), ARGUMENTS_CHARS),
-            )
-            for result in request.tool_results
+            ToolEvidence(result.name, result.text, result.has_failed, clip(result.arguments, ARGUMENTS_CHARS))
+            for result in map(tool_result_of, request.tool_results)
         ),
         origin=Origin.TOOL if request.tool_results else Origin.AGENT,
     )

@@ -9,6 +9,7 @@ from sidemirror_server.memory.recoveries.starter import dialect_of
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.wire.blocks import block_to_wire
+from sidemirror_server.trace.given_secrets import enter_arguments
 from sidemirror_server.vocabulary.text import enter
 
 
@@ -16,8 +17,9 @@ async def find_recoveries(
     finder: RecoveryFinder, turns: RecordedTurns, request: pb.FindRecoveriesRequest, call: Call
 ) -> pb.FindRecoveriesResponse:
     tool = enter(request.tool)
-    what = asked(tool, enter(request.arguments))
-    error_text = enter(request.error_text)
+    arguments, given = enter_arguments(request.arguments)
+    what = asked(tool, arguments)
+    error_text = enter(request.error_text, given)
     failed = FailedAttempt(
         failure_signature(what, error_text),
         is_json=what.is_json,

@@ -22,7 +22,7 @@ async def report_events(
     conductor: Conductor, recorder: Recorder, request: pb.ReportEventsRequest, call: Call
 ) -> pb.ReportEventsResponse:
     turn = await conductor.take_up_named(call.scope, request.turn_id, request.session_id)
-    events = await events_of(request.events, turn.state.turn_id, call)
+    events = await events_of(request.events, turn.state.turn_id, call, turn.given)
     before, withdrawn = turn.state.last_sequence, len(turn.state.withdrawn)
     places = await conductor.take_in(turn, events)
     await recorder.wait_durable(turn, max(places, default=0))

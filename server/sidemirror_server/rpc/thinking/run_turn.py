@@ -19,6 +19,7 @@ from sidemirror_server.rpc.thinking.turn_events import events_of, start_event
 from sidemirror_server.rpc.wire.common import duration, write_time
 from sidemirror_server.thinking.record import TurnPlan, TurnSummary
 from sidemirror_server.trace.event import TurnStarted
+from sidemirror_server.trace.given_secrets import GivenSecrets
 from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.live import LiveTurn, Said
 from sidemirror_server.vocabulary.errors import BadInput
@@ -78,7 +79,7 @@ async def _open(conductor: Conductor, streams: Streams, first: pb.RunTurnRequest
         is_new = not (wire.turn_id or call.request_id)
         rest = first.events[1:]
         # Checked before anything is recorded: a request is accepted whole or not at all.
-        await events_of(rest, turn_id, call, 1)
+        await events_of(rest, turn_id, call, GivenSecrets(), 1)
         conductor.check_start(call.scope, turn_id, len(first.events))
         try:
             turn = await conductor.start(call.scope, turn_id, event, started, is_new=is_new, wait_for_store=False)
@@ -134,7 +135,7 @@ class _TurnStream:
         """Adds the events of one request to the turn. `first`: the index of `wires[0]` in the request."""
         if not wires:
             return
-        events = await events_of(wires, self._turn.state.turn_id, call, first)
+        events = await events_of(wires, self._turn.state.turn_id, call, self._turn.given, first)
         places = await self._conductor.take_in(self._turn, events, first)
         self._places.extend(places)
         self._received += len(places)

@@ -11,6 +11,7 @@ from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.reading import AT_ONCE_BYTES
 from sidemirror_server.rpc.wire.events import event_of
 from sidemirror_server.trace.event import Event, TurnFinished, TurnStarted
+from sidemirror_server.trace.given_secrets import GivenSecrets
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.ids import derived_id
 
@@ -22,7 +23,7 @@ async def start_event(wire: pb.TurnEvent, call: Call) -> tuple[Event, TurnStarte
     if is_own:
         own = derived_id(call.scope, "session of turn", wire.turn_id) if wire.turn_id else call.make_id(part="/session")
         wire.turn_started.session_id = own
-    made = partial(event_of, wire, call.make_id(part="/started"), call.clock.now_us())
+    made = partial(event_of, wire, call.make_id(part="/started"), call.clock.now_us(), GivenSecrets())
     event = made() if wire.ByteSize() <= AT_ONCE_BYTES else await asyncio.to_thread(made)
     if not isinstance(event.what, TurnStarted):
         raise BadInput([("events[0]", "a turn starts with turn_started")])
@@ -31,14 +32,17 @@ async def start_event(wire: pb.TurnEvent, call: Call) -> tuple[Event, TurnStarte
     return msgspec.structs.replace(event, what=started), started
 
 
-async def events_of(wires: Sequence[pb.TurnEvent], turn_id: str, call: Call, first: int = 0) -> list[Event]:
-    """The records of a turn's events after `turn_started`. `first`: the index of `wires[0]` in its request."""
+async def events_of(
+    wires: Sequence[pb.TurnEvent], turn_id: str, call: Call, given: GivenSecrets, first: int = 0
+) -> list[Event]:
+    """The records of a turn's events after `turn_started`. `given`: of its calls; `first`: the index of `wires[0]` in
+    its request."""
     if sum(wire.ByteSize() for wire in wires) <= AT_ONCE_BYTES:
-        return _events_of(wires, turn_id, call, first)
-    return await asyncio.to_thread(_events_of, wires, turn_id, call, first)
+        return _events_of(wires, turn_id, call, given, first)
+    return await asyncio.to_thread(_events_of, wires, turn_id, call, given, first)
 
 
-def _events_of(wires: Sequence[pb.TurnEvent], turn_id: str, call: Call, first: int) -> list[Event]:
+def _events_of(wires: Sequence[pb.TurnEvent], turn_id: str, call: Call, given: GivenSecrets, first: int) -> list[Event]:
     now_us = call.clock.now_us()
     events: list[Event] = []
     for index, wire in enumerate(wires, start=first):
@@ -48,5 +52,5 @@ def _events_of(wires: Sequence[pb.TurnEvent], turn_id: str, call: Call, first: i
             raise BadInput([(f"events[{index}].turn_started", "only as the first event of a turn")])
         if events and isinstance(events[-1].what, TurnFinished):
             raise BadInput([(f"events[{index}]", "no event may follow turn_finished")])
-        events.append(event_of(wire, call.make_id(wire.event_id, f"/{index}"), now_us))
+        events.append(event_of(wire, call.make_id(wire.event_id, f"/{index}"), now_us, given))
     return events

@@ -1,4 +1,5 @@
-"""Converters for turn events and the records of `trace.event`. Each incoming text passes `enter` here, once."""
+"""Converters for turn events and the records of `trace.event`. Each incoming text passes `enter` here, once; those
+of a tool's call by `trace/given_secrets.py`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,8 +19,9 @@ from sidemirror_server.rpc.wire.common import (
 from sidemirror_server.rpc.wire.config import budget_of, budget_to_wire, wish_of, wish_to_wire
 from sidemirror_server.trace import event as records
 from sidemirror_server.trace.event import ContextWish, Event, Message, What, origin_of
+from sidemirror_server.trace.given_secrets import GivenSecrets
 from sidemirror_server.vocabulary.ids import EventId
-from sidemirror_server.vocabulary.text import enter, enter_json
+from sidemirror_server.vocabulary.text import enter
 
 MODE_NUMBERS = numbers_of(("auto", "on_request"), pb.ReflectionMode)
 MODES = {number: name for name, number in MODE_NUMBERS.items()}
@@ -32,10 +34,12 @@ def messages_of(messages: Any) -> tuple[Message, ...]:
     return tuple(Message(ROLE_NAMES[message.role], enter(message.content)) for message in messages)
 
 
-def event_of(event: pb.TurnEvent, event_id: str, now_us: int) -> Event:
-    """The record of an event; `event_id` and `now_us` are used if the client gave no id or time."""
+def event_of(event: pb.TurnEvent, event_id: str, now_us: int, given: GivenSecrets) -> Event:
+    """The record of an event; `event_id` and `now_us` are used if the client gave no id or time. `given`: of its turn's
+    calls."""
     arm = event.WhichOneof("kind")
-    what = _READERS[arm](getattr(event, arm))
+    reader = _READERS.get(arm)
+    what = reader(getattr(event, arm)) if reader is not None else _OF_CALLS[arm](getattr(event, arm), given)
     return Event(
         event_id=EventId(event.event_id or event_id),
         at_us=microseconds(event.time) if event.HasField("time") else now_us,
@@ -82,16 +86,18 @@ def _model_returned(what: pb.ModelReturned) -> records.ModelReturned:
     return records.ModelReturned(enter(what.text), what.input_tokens, what.output_tokens)
 
 
-def _tool_called(what: pb.ToolCalled) -> records.ToolCalled:
-    return records.ToolCalled(what.call_id, enter(what.name), enter_json(what.arguments), what.polling)
+def _tool_called(what: pb.ToolCalled, given: GivenSecrets) -> records.ToolCalled:
+    arguments = given.call(what.call_id, what.arguments)
+    return records.ToolCalled(what.call_id, enter(what.name), arguments, what.polling)
 
 
-def _tool_returned(what: pb.ToolReturned) -> records.ToolReturned:
-    return records.ToolReturned(what.call_id, enter(what.content), what.is_error, what.has_worked)
+def _tool_returned(what: pb.ToolReturned, given: GivenSecrets) -> records.ToolReturned:
+    content = given.end(what.call_id, what.content)
+    return records.ToolReturned(what.call_id, content, what.is_error, what.has_worked)
 
 
-def _tool_failed(what: pb.ToolFailed) -> records.ToolFailed:
-    return records.ToolFailed(what.call_id, enter(what.error))
+def _tool_failed(what: pb.ToolFailed, given: GivenSecrets) -> records.ToolFailed:
+    return records.ToolFailed(what.call_id, given.end(what.call_id, what.error))
 
 
 def _uncertainty(what: pb.Uncertainty) -> records.Uncertainty:
@@ -123,14 +129,16 @@ _READERS: dict[str | None, Callable[[Any], What]] = {
     "user_message": _user_message,
     "model_started": _model_started,
     "model_returned": _model_returned,
-    "tool_called": _tool_called,
-    "tool_returned": _tool_returned,
-    "tool_failed": _tool_failed,
     "uncertainty": _uncertainty,
     "reflection_recorded": _reflection_recorded,
     "response_drafted": _response_drafted,
     "turn_finished": _turn_finished,
     "session_named": _session_named,
+}
+_OF_CALLS: dict[str | None, Callable[[Any, GivenSecrets], What]] = {
+    "tool_called": _tool_called,
+    "tool_returned": _tool_returned,
+    "tool_failed": _tool_failed,
 }
 
 

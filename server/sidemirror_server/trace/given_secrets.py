@@ -1,0 +1,80 @@
+"""Redacts in a call's result and error what was redacted in its arguments: a password is recognised there by its name,
+and `not found: hunter2` names none.
+
+`rpc/` and `telemetry_in/` let the texts of calls enter here (decision 036). What was redacted is kept in memory only,
+since it is the secret itself.
+"""
+
+import json
+from collections.abc import Iterator
+
+import msgspec
+
+from sidemirror_server.vocabulary.redaction import SHORTEST_SECRET_CHARS
+from sidemirror_server.vocabulary.secret_patterns import NO_VALUE
+from sidemirror_server.vocabulary.text import MARKER, enter, enter_json, enter_json_clipped
+
+# What is kept of a call, and of how many calls: the newest ones. Chosen here: the longest value of the patterns but key
+# blocks, which are recognised themselves; more secrets than one call needs, and so few that looking for them in the
+# longest result takes less than its redaction; more calls than an agent has open.
+_LONGEST_CHARS, _MOST_SECRETS, _MOST_CALLS = 4_096, 32, 100
+
+# The forms in which a call's result may repeat its secrets.
+Given = tuple[str, ...]
+
+
+class GivenSecrets:
+    """What was redacted in the arguments of a turn's calls, by call id."""
+
+    def __init__(self) -> None:
+        self._of_calls: dict[str, Given] = {}
+
+    def call(self, call_id: str, arguments: str) -> str:
+        """The call's arguments as they may be stored."""
+        entered, given = enter_arguments(arguments)
+        if given:
+            self._of_calls.pop(call_id, None)
+            self._of_calls[call_id] = given
+            if len(self._of_calls) > _MOST_CALLS:
+                # A copy, because long events are read on threads.
+                self._of_calls.pop(next(iter(tuple(self._of_calls))), None)
+        return entered
+
+    def end(self, call_id: str, text: str) -> str:
+        """The call's result or error as it may be stored. An empty `call_id` may mean any of the calls. They are kept:
+        what is reported twice is redacted twice."""
+        if not self._of_calls:
+            return enter(text)
+        if call_id:
+            return enter(text, self._of_calls.get(call_id, ()))
+        return enter(text, {form for given in tuple(self._of_calls.values()) for form in given})
+
+
+def enter_arguments(arguments: str, limit: int | None = None) -> tuple[str, Given]:
+    """A call's arguments as they may be stored, at most `limit` characters of them, and what its result may repeat.
+
+    A value of fewer than 6 characters is not looked for, as it is part of other words; nor is one that the arguments
+    tell elsewhere, such as a user's name that is the password too.
+    """
+    taken: list[str] = []
+    entered = enter_json(arguments, taken) if limit is None else enter_json_clipped(arguments, limit, taken)
+    return entered, (tuple(dict.fromkeys(_forms(taken, entered))) if taken else ())
+
+
+def _forms(taken: list[str], entered: str) -> Iterator[str]:
+    for secret in tuple(dict.fromkeys(taken))[:_MOST_SECRETS]:
+        plain = _unescaped(secret)
+        is_word = plain.isalpha() and NO_VALUE.fullmatch(plain)
+        fits = len(plain) >= SHORTEST_SECRET_CHARS and len(secret) <= _LONGEST_CHARS
+        if fits and not is_word and MARKER not in secret and secret not in entered and plain not in entered:
+            yield from (secret, plain, json.dumps(plain)[1:-1], json.dumps(plain, ensure_ascii=False)[1:-1])
+
+
+def _unescaped(secret: str) -> str:
+    """A value that stood in a JSON text, as it is in itself."""
+    if "\\" not in secret:
+        return secret
+    try:
+        return msgspec.json.decode(f'"{secret}"', type=str)
+    except msgspec.DecodeError:
+        return secret
