@@ -94,6 +94,11 @@ def test_settings_and_where_they_come_from(tmp_path: Path) -> None:
     assert told["grace_s"] == (9.0, "flag")
     assert told["tenant_id"] == ("default", "default")
     assert "sk-very-secret" not in repr(examination)
+    url = "https://me:hunter2@models.test/v1"
+    examination = found(tmp_path, environment={"SIDEMIRROR_MODEL__BASE_URL": url, "SIDEMIRROR_MODEL__NAME": "m"})
+    told = {setting.name: (setting.value, setting.source) for setting in examination.settings}
+    assert told["model__base_url"] == ("https://me:[redacted:url_password]@models.test/v1", "environment")
+    assert "hunter2" not in repr(examination)
 
 
 def test_the_table_names_the_variable_of_a_providers_sdk(

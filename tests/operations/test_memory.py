@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -125,7 +126,9 @@ def test_export_and_import(
     run: Run, ids: pb.StoreReflectionResponse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "memories.jsonl"
+    file.with_name("memories.jsonl.part").touch(mode=0o666)
     assert run("export", str(file))[2] == "2 memories exported.\n"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert run("import", str(file))[2] == "0 imported, 2 were known.\n"
     lines = file.read_text(encoding="utf-8").splitlines()
     file.write_text("\n".join([lines[0], "", "no JSON", lines[1]]), encoding="utf-8")

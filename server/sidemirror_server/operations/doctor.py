@@ -34,6 +34,7 @@ from sidemirror_server.settings import (
     without_effect,
 )
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
+from sidemirror_server.vocabulary.text import enter
 
 _MIB = 1024 * 1024
 # With less free space a busy agent may fill the disk within an hour. Chosen here: 4 times the bound of the WAL.
@@ -72,7 +73,7 @@ def examine(
         advice = "change or remove this setting"
         findings += [Finding("settings", ok=False, found=told, advice=advice) for told in error.told]
     else:
-        settings = tuple(sources(loaded, flags, environment))
+        settings = tuple(map(_without_secrets, sources(loaded, flags, environment)))
         findings.extend(map(_idle, without_effect(loaded, flags, environment)))
         found = answers(loaded)
         findings.extend(_places(loaded, clock, found, means_folder=_means_folder(settings)))
@@ -82,6 +83,12 @@ def examine(
             asked = list(_models(loaded, found))
             findings = [answered_now(one, asked) for one in findings] + asked
     return Examination(all(finding.ok for finding in findings), settings, tuple(findings))
+
+
+def _without_secrets(setting: Source) -> Source:
+    """A setting as it may be shown: the URL of a model may hold a password."""
+    value = setting.value
+    return msgspec.structs.replace(setting, value=enter(value)) if isinstance(value, str) else setting
 
 
 def _models(settings: Settings, answered: list[AskedAddress]) -> Iterable[Finding]:

@@ -3,6 +3,7 @@ sidecar."""
 
 import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -252,7 +253,7 @@ def _readable(lines: Iterable[str], torn: list[int]) -> Iterator[str]:
 @contextlib.contextmanager
 def _written(file: str) -> Iterator[Callable[[str], object]]:
     """Writes to a file, or to standard output. A file gets its name once it is whole: an export that fails leaves what
-    was there."""
+    was there. It is its owner's alone, as it has all lessons of a project."""
     path = Path(file).resolve()
     if file == "-":
         # The encoding is UTF-8, whatever the terminal uses.
@@ -263,7 +264,9 @@ def _written(file: str) -> Iterator[Callable[[str], object]]:
     else:
         part = path.with_name(f"{path.name}.part")
         try:
-            with part.open("w", encoding="utf-8", newline="\n") as opened:
+            part.unlink(missing_ok=True)  # of an export that was killed
+            made = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(made, "w", encoding="utf-8", newline="\n") as opened:
                 yield opened.write
             part.replace(path)
         finally:
