@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sidemirror.v1 import sidecar_pb2, sidecar_pb2_grpc
-from sidemirror_server.rpc.listening.addresses import held_socket
+from sidemirror_server.rpc.listening.addresses import CannotListen, held_socket
 from tests.faults.process import Process
 from tests.faults.sidecars import channel
 
@@ -87,6 +87,17 @@ def test_the_sockets_group_cannot_hold_its_lock(earlier: bool, short_folder: Pat
         assert _locked_by_an_agent(lock) == "PermissionError"
     with held_socket(path):
         pass
+
+
+def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path: Path, short_folder: Path) -> None:
+    """Whoever may write into the folder would choose whose mode is changed, or where a file is made."""
+    other = tmp_path / "another file of the server's user"
+    other.touch()
+    other.chmod(0o644)
+    (short_folder / "s.sock.lock").symlink_to(other)
+    with pytest.raises(CannotListen, match="symbolic link"), held_socket(short_folder / "s.sock"):
+        pass
+    assert stat.S_IMODE(other.stat().st_mode) == 0o644
 
 
 def _locked_by_an_agent(lock: Path) -> str:

@@ -95,7 +95,8 @@ def held_socket(path: Path, group: str = "") -> Iterator[str]:
         raise CannotListen(f"socket {str(path)!r}: the path is longer than {LONGEST_SOCKET_PATH} bytes")
     try:
         _make_folder(path.parent, group)
-        lock = os.open(path.with_name(f"{path.name}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, _LOCK_MODE)
+        flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+        lock = os.open(path.with_name(f"{path.name}.lock"), flags, _LOCK_MODE)
     except OSError as error:
         raise CannotListen(f"socket {str(path)!r}: {error.strerror} ({error.filename})") from error
     try:
