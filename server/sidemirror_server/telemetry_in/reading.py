@@ -10,7 +10,7 @@ import msgspec
 from sidemirror_server.telemetry_in.dialects import first_of, kind_of, names_of
 from sidemirror_server.telemetry_in.messages import answer_in, decoded, gathered, last_question, text_of
 from sidemirror_server.telemetry_in.spans import RawSpan, Span, SpanKind
-from sidemirror_server.trace.given_secrets import Given, enter_arguments
+from sidemirror_server.trace.given_secrets import GivenForms, enter_arguments
 from sidemirror_server.vocabulary.text import enter_clipped
 
 # In code points. Chosen here: four times what recoveries read of a result, and so little that an export of spans stays
@@ -119,7 +119,7 @@ def _is_message(found: dict[str, Any]) -> bool:
     return (is_parts or isinstance(content, str)) and bool(found.keys() & _OF_MESSAGES)
 
 
-def _arguments(value: Any) -> tuple[str, Given]:
+def _arguments(value: Any) -> tuple[str, GivenForms]:
     """A call's arguments, as JSON where they are an object, and their secrets, which its result may repeat. LangChain
     under OpenLLMetry has them as a Python literal within `input_str`."""
     found = decoded(value)
@@ -163,7 +163,7 @@ def _text(value: Any) -> str:
         return ""
 
 
-def _entered(text: str, given: Given = ()) -> str:
+def _entered(text: str, given: GivenForms = ()) -> str:
     """A text as it is kept: without secrets, and cut."""
     return enter_clipped(text, _TEXT_CHARS, given)
 

@@ -16,18 +16,18 @@ from sidemirror_server.vocabulary.text import MARKER, enter, enter_json, enter_j
 
 # What is kept of a call, and of how many calls: the newest ones. Chosen here: the longest value of the patterns but key
 # blocks, which are recognised themselves; more secrets than one call needs, and so few that looking for them in the
-# longest result takes less than its redaction; more calls than an agent has open.
+# longest result takes milliseconds; more calls than an agent has open.
 _LONGEST_CHARS, _MOST_SECRETS, _MOST_CALLS = 4_096, 32, 100
 
 # The forms in which a call's result may repeat its secrets.
-Given = tuple[str, ...]
+GivenForms = tuple[str, ...]
 
 
 class GivenSecrets:
     """What was redacted in the arguments of a turn's calls, by call id."""
 
     def __init__(self) -> None:
-        self._of_calls: dict[str, Given] = {}
+        self._of_calls: dict[str, GivenForms] = {}
 
     def call(self, call_id: str, arguments: str) -> str:
         """The call's arguments as they may be stored."""
@@ -50,7 +50,7 @@ class GivenSecrets:
         return enter(text, {form for given in tuple(self._of_calls.values()) for form in given})
 
 
-def enter_arguments(arguments: str, limit: int | None = None) -> tuple[str, Given]:
+def enter_arguments(arguments: str, limit: int | None = None) -> tuple[str, GivenForms]:
     """A call's arguments as they may be stored, at most `limit` characters of them, and what its result may repeat.
 
     A value of fewer than 6 characters is not looked for, as it is part of other words; nor is one that the arguments
