@@ -90,8 +90,8 @@ def test_the_sockets_group_cannot_hold_its_lock(earlier: bool, short_folder: Pat
 
 
 def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path: Path, short_folder: Path) -> None:
-    """Whoever may write into the folder would choose whose mode is changed, or where a file is made. Seen to fail without
-    O_NOFOLLOW: the other file had mode 0600."""
+    """Whoever may write into the folder would choose whose mode is changed, or where a file is made. Seen to fail
+    without O_NOFOLLOW: the other file had mode 0600."""
     other = tmp_path / "another file of the server's user"
     other.touch()
     other.chmod(0o644)

@@ -33,6 +33,11 @@ SETTINGS = [
     ('{"text": "{\\"password\\": \\"let\\\\\\"mein\\"}"}', "mein"),
     ('{"pass": "let\\"me1n"}', "me1n"),
     ("password: 'C:\\dir\\'", "dir"),
+    ("mysql -h db -p'let\"me in' shop", "me in"),
+    ('{"command": "mysql -p\'let\\"mein\' shop"}', "mein"),
+    ("curl -u 'me:let\"me in' https://a.example", "me in"),
+    ('{"command": "curl -u \\"me:let\'mein\\" https://a.example"}', "mein"),
+    ("curl -u me:'let me in' https://a.example", "let me in"),
 ]
 
 NO_SETTINGS = [

@@ -80,15 +80,26 @@ BRAINTREE = re.compile(r"(?P<lead>access_token\$(?:production|sandbox)\$[0-9a-z]
 # Options of commands that take a secret, by the option's first letter, each with the commands that have it.
 # curl.se/docs/manpage.html, dev.mysql.com/doc/refman (connection options), redis.io/docs (redis-cli),
 # docs.docker.com/reference/cli/docker/login, and the manual of sshpass. `find` options that begin with -p are excluded.
-_OPTION_VALUE = r"(?P<q>\\?[\"'])?(?P<password>(?![$<{*]|\[redacted:)(?(q)[^\"'\r\n]{1,200}|[^\s\"'`|;&]{3,200}+))"
+_QUOTED_VALUE = r"(?:(?!(?P=q))[^\r\n]){1,200}+(?=(?P=q))"
+_NO_REFERENCE = r"(?![$<{*]|\[redacted:)"
+_OPTION_VALUE = (
+    rf"(?P<q>\\?[\"'])?(?P<password>{_NO_REFERENCE}"
+    rf"(?(q)(?:{_QUOTED_VALUE}|[^\"'\r\n]{{1,200}})|[^\s\"'`|;&]{{3,200}}+))"
+)
+_USER_OPTION, _USER_NAME = r"-(?:u|U|-user|-proxy-user)[ =]{0,2}", r"[^\s:\"'$]{1,100}"
+_OF_HTTP = re.compile(r"\b(?:curl|wget|https?|xh)\b")
 _USER = (
-    re.compile(rf"-(?:u|U|-user|-proxy-user)[ =]{{0,2}}\\?[\"']?[^\s:\"'$]{{1,100}}:{_OPTION_VALUE}"),
-    re.compile(r"\b(?:curl|wget|https?|xh)\b"),
+    (re.compile(rf"{_USER_OPTION}\\?[\"']?{_USER_NAME}:{_OPTION_VALUE}"), _OF_HTTP),
+    # Both in quotation marks, which end with the password.
+    (
+        re.compile(rf"{_USER_OPTION}(?P<q>\\?[\"']){_USER_NAME}:(?P<password>{_NO_REFERENCE}{_QUOTED_VALUE})"),
+        _OF_HTTP,
+    ),
 )
 OPTIONS = {
-    "u": (_USER,),
-    "U": (_USER,),
-    "-": (_USER,),
+    "u": _USER,
+    "U": _USER,
+    "-": _USER,
     "p": (
         (
             re.compile(rf"-p(?! |rint|rune\b|erm\b|ath\b){_OPTION_VALUE}"),
