@@ -21,6 +21,8 @@ REPEATED = [
     ({"password": QUOTED}, json.dumps({"no": QUOTED}), '{"no": "[redacted:value]"}'),
     ({"password": "päßwort"}, json.dumps({"no": "päßwort"}), '{"no": "[redacted:value]"}'),
     ({"password": "päßwort"}, "no päßwort", "no [redacted:value]"),
+    ({"body": json.dumps({"password": QUOTED})}, f"no {QUOTED} here", "no [redacted:value] here"),
+    ({"token": "let \\/mein"}, json.dumps({"no": "let \\/mein"}), '{"no": "[redacted:value]"}'),
     # A part of it that the text itself shows, and the rest.
     ({"password": "let me in"}, "password: 'let me', let me in", "password: '[redacted:password]', [redacted:value]"),
 ]

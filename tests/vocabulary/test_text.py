@@ -352,6 +352,14 @@ def test_arguments_as_json_text() -> None:
         {"value": "[redacted:value]", "name": "DB_PASS"}
     ]
     assert json.loads(enter_json('{"token": "short", "q": 1}')) == {"token": "[redacted:value]", "q": 1}
+    inner = json.dumps({"token": "[short", "q": 1})
+    assert json.loads(json.loads(enter_json(json.dumps({"body": inner})))["body"]) == {
+        "token": "[redacted:value]",
+        "q": 1,
+    }
+    # What a pattern finds of it is not all.
+    assert enter_json('{"authorization": "a1b2c3d4e5\\\\f6g7"}') == '{"authorization":"[redacted:value]"}'
+    assert enter_json('{"authorization": "Basic a1b2c3d4"}') == '{"authorization": "Basic [redacted:authorization]"}'
     assert enter_json('{ "q": 1,  "password": null }') == '{ "q": 1,  "password": null }'
     assert enter_json('{"password": ') == '{"password": '
     assert enter_json("") == ""

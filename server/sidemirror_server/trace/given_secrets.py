@@ -19,6 +19,9 @@ from sidemirror_server.vocabulary.text import MARKER, enter, enter_json, enter_j
 # longest result takes milliseconds; more calls than an agent has open.
 _LONGEST_CHARS, _MOST_SECRETS, _MOST_CALLS = 4_096, 32, 100
 
+# Of a value that was escaped: how often it is unescaped, itself included.
+_MOST_LEVELS = 3
+
 # The forms in which a call's result may repeat its secrets.
 GivenForms = tuple[str, ...]
 
@@ -64,17 +67,20 @@ def enter_arguments(arguments: str, limit: int | None = None) -> tuple[str, Give
 def _forms(taken: list[str], entered: str) -> Iterator[str]:
     for secret in tuple(dict.fromkeys(taken))[:_MOST_SECRETS]:
         plain = _unescaped(secret)
-        is_word = plain.isalpha() and NO_VALUE.fullmatch(plain)
-        fits = len(plain) >= SHORTEST_SECRET_CHARS and len(secret) <= _LONGEST_CHARS
-        if fits and not is_word and MARKER not in secret and secret not in entered and plain not in entered:
-            yield from (secret, plain, json.dumps(plain)[1:-1], json.dumps(plain, ensure_ascii=False)[1:-1])
+        is_word = plain[-1].isalpha() and NO_VALUE.fullmatch(plain[-1])
+        fits = len(plain[-1]) >= SHORTEST_SECRET_CHARS and len(secret) <= _LONGEST_CHARS
+        if fits and not is_word and MARKER not in secret and not any(one in entered for one in plain):
+            for one in plain:
+                yield from (one, json.dumps(one)[1:-1], json.dumps(one, ensure_ascii=False)[1:-1])
 
 
-def _unescaped(secret: str) -> str:
-    """A value that stood in a JSON text, as it is in itself."""
-    if "\\" not in secret:
-        return secret
-    try:
-        return msgspec.json.decode(f'"{secret}"', type=str)
-    except msgspec.DecodeError:
-        return secret
+def _unescaped(secret: str) -> list[str]:
+    """A value as it stood in a text, and as it may be in itself: it was escaped if that was JSON, twice if it was JSON
+    in JSON."""
+    found = [secret]
+    while "\\" in found[-1] and len(found) < _MOST_LEVELS:
+        try:
+            found.append(msgspec.json.decode(f'"{found[-1]}"', type=str))
+        except msgspec.DecodeError:
+            break
+    return found

@@ -17,6 +17,8 @@ from sidemirror_server.vocabulary.secret_names import is_secret_name, may_name_a
 
 # What the marker of a secret begins with.
 MARKER = "[redacted:"
+# What ends with one: nothing of the secret may stand behind it.
+_REDACTED = re.compile(r"\[redacted:\w{1,40}\]\Z")
 # A redacted text can look like another secret; no text is known to need a third pass.
 _MAX_PASSES = 4
 # What `enter_clipped` reads beside what it keeps, in code points. Chosen here: longer than any secret but a key block,
@@ -82,10 +84,10 @@ def redact_json(value: Any, entered: Callable[[str], str] = enter, taken: list[s
 
     A member with the name of a secret (password, token, api_key, authorization, …) is redacted whatever its value, and
     so is `value` beside a `name` or a `key` that is such a name. Null, booleans and empty values stay; a nested object
-    is searched instead.
+    is searched instead, also one that is the JSON of a text.
     """
     if isinstance(value, str):
-        return entered(value)
+        return _without_members(entered(value), entered, taken)
     if isinstance(value, dict):
         named = _name_of_value(value)
         return {
@@ -147,7 +149,7 @@ def _without_members(text: str, entered: Callable[[str], str], taken: list[str] 
 
 def _member(name: Any, value: Any, entered: Callable[[str], str], taken: list[str] | None) -> Any:
     if isinstance(name, str) and is_secret_name(name) and isinstance(value, str | int | float):
-        if isinstance(value, bool) or value == "" or (isinstance(value, str) and MARKER in value):
+        if isinstance(value, bool) or value == "" or (isinstance(value, str) and _REDACTED.search(value)):
             return value
         if taken is not None:
             taken.append(str(value))
