@@ -366,6 +366,8 @@ type wordless struct{ words string }
 
 func (w *wordless) Error() string { return w.words }
 
+func (w *wordless) Unwrap() error { return errors.New(w.words) }
+
 // A nil pointer that is an error panics where it is asked for its words. Seen to fail when it is.
 func TestAnErrorThatHasNoWordsIsToldAllTheSame(t *testing.T) {
 	var none *wordless

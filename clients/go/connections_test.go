@@ -255,23 +255,26 @@ func TestACallHasADeadline(t *testing.T) {
 		left = time.Until(ends).Round(10 * time.Second)
 		return nil
 	}
-	soon, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
+	// own: that of the agent's context.
 	for _, one := range []struct {
-		ctx                context.Context
-		given              time.Duration
+		own, given         time.Duration
 		others, asksAModel time.Duration
 	}{
-		{t.Context(), 0, 10 * time.Second, time.Minute},
-		{t.Context(), 90 * time.Second, 90 * time.Second, 90 * time.Second},
-		{soon, 0, 30 * time.Second, 30 * time.Second},
+		{0, 0, 10 * time.Second, time.Minute},
+		{0, 90 * time.Second, 90 * time.Second, 90 * time.Second},
+		{30 * time.Second, 0, 30 * time.Second, 30 * time.Second},
 	} {
+		ctx, cancel := t.Context(), func() {}
+		if one.own > 0 {
+			ctx, cancel = context.WithTimeout(ctx, one.own)
+		}
+		defer cancel()
 		client := connected(t, filepath.Join(t.TempDir(), "nobody.sock"), WithDeadline(one.given),
 			WithDialOptions(grpc.WithChainUnaryInterceptor(spy)))
-		if _, err := client.Sidecar.GetServerInfo(one.ctx, nil); err != nil || left != one.others {
+		if _, err := client.Sidecar.GetServerInfo(ctx, nil); err != nil || left != one.others {
 			t.Error(one, err, left)
 		}
-		if _, err := client.Critique.Critique(one.ctx, nil); err != nil || left != one.asksAModel {
+		if _, err := client.Critique.Critique(ctx, nil); err != nil || left != one.asksAModel {
 			t.Error(one, err, left)
 		}
 	}

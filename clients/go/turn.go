@@ -224,13 +224,19 @@ func (t *Turn) End(err *error) { t.leave(recover(), err, OutcomeUnspecified) }
 //	defer turn.Succeed(&err)
 func (t *Turn) Succeed(err *error) { t.leave(recover(), err, OutcomeSuccess) }
 
+// isCancelled: an error's own methods may panic, as those of a nil pointer do.
+func isCancelled(err error) (is bool) {
+	defer func() { _ = recover() }()
+	return errors.Is(err, context.Canceled)
+}
+
 // leave ends a turn that is not finished, as outcome where nothing went wrong. It is called by what is deferred.
 func (t *Turn) leave(panicked any, err *error, outcome pb.TaskOutcome) {
 	goal, why := t.goal, ""
 	switch {
 	case panicked != nil:
 		outcome, why = OutcomeError, fmt.Sprint("panic: ", panicked)
-	case err != nil && errors.Is(*err, context.Canceled), exits():
+	case err != nil && isCancelled(*err), exits():
 		// Nobody wants the work any more, which says nothing of how it was done.
 		outcome = OutcomeUnspecified
 	case err != nil && *err != nil:

@@ -1607,8 +1607,7 @@ type ListCritiquesRequest struct {
 	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// How many to return: 0 means 50, and more than 1,000 means 1,000.
 	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-	// query.
+	// The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
 	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

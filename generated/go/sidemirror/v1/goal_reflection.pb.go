@@ -655,11 +655,9 @@ type ListGoalReportsRequest struct {
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Only reports in this state; all when unspecified.
 	ReportState GoalReportState `protobuf:"varint,3,opt,name=report_state,json=reportState,proto3,enum=sidemirror.v1.GoalReportState" json:"report_state,omitempty"`
-	// How many to return: 0 means 50, and more than 1,000 means 1,000. A page may hold fewer
-	// even if another page follows.
+	// How many to return: 0 means 50, and more than 1,000 means 1,000. A page may hold fewer even if another page follows.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-	// query.
+	// The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
 	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Only reports of this goal: 1 to 128 printable characters; all when empty. `recent_goals` is refused. A page looks
 	// through 1,000 reports at most, and may hold none even if another page follows.

@@ -2210,11 +2210,9 @@ type ListReflectionsRequest struct {
 	Kind MemoryKind `protobuf:"varint,3,opt,name=kind,proto3,enum=sidemirror.v1.MemoryKind" json:"kind,omitempty"`
 	// Only memories in this state.
 	State MemoryState `protobuf:"varint,4,opt,name=state,proto3,enum=sidemirror.v1.MemoryState" json:"state,omitempty"`
-	// How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about
-	// 2 MiB at most.
+	// How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about 2 MiB at most.
 	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-	// query.
+	// The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
 	PageToken string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Instead of all memories those with these ids, in this order; an id that no memory has is left out, and so is what has
 	// no room on a page. The kind, the state and the size of the page are then ignored; a page_token is refused. At most 100.
@@ -2754,11 +2752,9 @@ type ListReflectionVersionsRequest struct {
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The memory's id: 1 to 128 printable characters, required.
 	ReflectionId string `protobuf:"bytes,3,opt,name=reflection_id,json=reflectionId,proto3" json:"reflection_id,omitempty"`
-	// How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about
-	// 2 MiB at most.
+	// How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about 2 MiB at most.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-	// query.
+	// The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
 	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3938,11 +3934,9 @@ type GetLessonStatisticsRequest struct {
 	// The lessons; empty means all lessons with evidence. One that does not exist is NOT_FOUND. At most 100. Each has at
 	// most 128 characters.
 	ReflectionIds []string `protobuf:"bytes,3,rep,name=reflection_ids,json=reflectionIds,proto3" json:"reflection_ids,omitempty"`
-	// How many to return: 0 means 50, and more than 1,000 means 1,000. Ignored with
-	// `reflection_ids`.
+	// How many to return: 0 means 50, and more than 1,000 means 1,000. Ignored with `reflection_ids`.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-	// query.
+	// The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
 	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4724,11 +4718,9 @@ type ListClustersRequest struct {
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Only clusters of this kind. They then include memories that would otherwise be in clusters of another kind.
 	Kind ClusterKind `protobuf:"varint,3,opt,name=kind,proto3,enum=sidemirror.v1.ClusterKind" json:"kind,omitempty"`
-	// How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about
-	// 2 MiB at most.
+	// How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about 2 MiB at most.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-	// query.
+	// The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
 	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5937,11 +5929,9 @@ type ListDreamsRequest struct {
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's own, or the token's.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about
-	// 2 MiB at most.
+	// How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about 2 MiB at most.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-	// query.
+	// The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6069,8 +6059,7 @@ type ListPruningsRequest struct {
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// How many to return: 0 means 50, and more than 1,000 means 1,000.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-	// query.
+	// The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6477,11 +6466,9 @@ type ListReceiptsRequest struct {
 	FromTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=from_time,json=fromTime,proto3" json:"from_time,omitempty"`
 	// Only receipts from before this time; absent means no limit.
 	UntilTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=until_time,json=untilTime,proto3" json:"until_time,omitempty"`
-	// How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about
-	// 2 MiB at most.
+	// How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about 2 MiB at most.
 	PageSize int32 `protobuf:"varint,7,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-	// query.
+	// The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
 	PageToken     string `protobuf:"bytes,8,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6907,8 +6894,7 @@ type ListRecoveriesRequest struct {
 	Signature string `protobuf:"bytes,3,opt,name=signature,proto3" json:"signature,omitempty"`
 	// How many signatures to return: 0 means 50, and more than 1,000 means 1,000. A page holds about 2 MiB at most.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-	// query.
+	// The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
 	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Whether to list the observed failures themselves. Only with `signature`.
 	IncludeObservations bool `protobuf:"varint,6,opt,name=include_observations,json=includeObservations,proto3" json:"include_observations,omitempty"`

@@ -3094,8 +3094,7 @@ type ListTombstonesRequest struct {
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// How many to return: 0 means 50, and more than 1,000 means 1,000.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-	// query.
+	// The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

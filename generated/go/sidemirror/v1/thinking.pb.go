@@ -4310,8 +4310,7 @@ type ListSessionsRequest struct {
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// How many to return: 0 means 50, and more than 1,000 means 1,000.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-	// query.
+	// The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5454,8 +5453,7 @@ type GetTurnRequest struct {
 	AfterSequence uint64 `protobuf:"varint,4,opt,name=after_sequence,json=afterSequence,proto3" json:"after_sequence,omitempty"`
 	// How many to return: 0 means 100, and more than 1,000 means 1,000.
 	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-	// query.
+	// The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
 	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5992,8 +5990,7 @@ type ListTurnsRequest struct {
 	State TurnState `protobuf:"varint,4,opt,name=state,proto3,enum=sidemirror.v1.TurnState" json:"state,omitempty"`
 	// How many to return: 0 means 50, and more than 1,000 means 1,000.
 	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-	// query.
+	// The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
 	PageToken string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Only turns whose task ended in one of these ways; empty means all. UNSPECIFIED stands for turns without a reported
 	// outcome, such as open ones. At most 6.

@@ -912,8 +912,7 @@ export declare type ListCritiquesRequest = Message<"sidemirror.v1.ListCritiquesR
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-   * query.
+   * The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
    *
    * @generated from field: string page_token = 6;
    */

@@ -357,16 +357,14 @@ export declare type ListGoalReportsRequest = Message<"sidemirror.v1.ListGoalRepo
   reportState: GoalReportState;
 
   /**
-   * How many to return: 0 means 50, and more than 1,000 means 1,000. A page may hold fewer
-   * even if another page follows.
+   * How many to return: 0 means 50, and more than 1,000 means 1,000. A page may hold fewer even if another page follows.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-   * query.
+   * The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
    *
    * @generated from field: string page_token = 5;
    */

@@ -876,16 +876,14 @@ export declare type ListReflectionsRequest = Message<"sidemirror.v1.ListReflecti
   state: MemoryState;
 
   /**
-   * How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about
-   * 2 MiB at most.
+   * How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about 2 MiB at most.
    *
    * @generated from field: int32 page_size = 5;
    */
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-   * query.
+   * The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
    *
    * @generated from field: string page_token = 6;
    */
@@ -1186,16 +1184,14 @@ export declare type ListReflectionVersionsRequest = Message<"sidemirror.v1.ListR
   reflectionId: string;
 
   /**
-   * How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about
-   * 2 MiB at most.
+   * How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about 2 MiB at most.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-   * query.
+   * The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
    *
    * @generated from field: string page_token = 5;
    */
@@ -1859,16 +1855,14 @@ export declare type GetLessonStatisticsRequest = Message<"sidemirror.v1.GetLesso
   reflectionIds: string[];
 
   /**
-   * How many to return: 0 means 50, and more than 1,000 means 1,000. Ignored with
-   * `reflection_ids`.
+   * How many to return: 0 means 50, and more than 1,000 means 1,000. Ignored with `reflection_ids`.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-   * query.
+   * The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
    *
    * @generated from field: string page_token = 5;
    */
@@ -2315,16 +2309,14 @@ export declare type ListClustersRequest = Message<"sidemirror.v1.ListClustersReq
   kind: ClusterKind;
 
   /**
-   * How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about
-   * 2 MiB at most.
+   * How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about 2 MiB at most.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-   * query.
+   * The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
    *
    * @generated from field: string page_token = 5;
    */
@@ -3002,16 +2994,14 @@ export declare type ListDreamsRequest = Message<"sidemirror.v1.ListDreamsRequest
   projectId: string;
 
   /**
-   * How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about
-   * 2 MiB at most.
+   * How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about 2 MiB at most.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-   * query.
+   * The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
    *
    * @generated from field: string page_token = 4;
    */
@@ -3079,8 +3069,7 @@ export declare type ListPruningsRequest = Message<"sidemirror.v1.ListPruningsReq
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-   * query.
+   * The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
    *
    * @generated from field: string page_token = 4;
    */
@@ -3336,16 +3325,14 @@ export declare type ListReceiptsRequest = Message<"sidemirror.v1.ListReceiptsReq
   untilTime?: Timestamp | undefined;
 
   /**
-   * How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about
-   * 2 MiB at most.
+   * How many to return: 0 means 50, and more than 1,000 means 1,000. A page holds about 2 MiB at most.
    *
    * @generated from field: int32 page_size = 7;
    */
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-   * query.
+   * The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
    *
    * @generated from field: string page_token = 8;
    */
@@ -3598,8 +3585,7 @@ export declare type ListRecoveriesRequest = Message<"sidemirror.v1.ListRecoverie
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-   * query.
+   * The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
    *
    * @generated from field: string page_token = 5;
    */

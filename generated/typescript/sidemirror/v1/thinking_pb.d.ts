@@ -2119,8 +2119,7 @@ export declare type ListSessionsRequest = Message<"sidemirror.v1.ListSessionsReq
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-   * query.
+   * The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
    *
    * @generated from field: string page_token = 4;
    */
@@ -2804,8 +2803,7 @@ export declare type GetTurnRequest = Message<"sidemirror.v1.GetTurnRequest"> & {
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-   * query.
+   * The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
    *
    * @generated from field: string page_token = 6;
    */
@@ -3130,8 +3128,7 @@ export declare type ListTurnsRequest = Message<"sidemirror.v1.ListTurnsRequest">
   pageSize: number;
 
   /**
-   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters. Valid only for the same
-   * query.
+   * The `next_page_token` of the previous page of the same query; empty for the first page. At most 1,024 characters.
    *
    * @generated from field: string page_token = 6;
    */

@@ -134,8 +134,11 @@ def failures(reading: Reading) -> Iterator[Point]:
             if deeds.is_of_others(failure, sentence, is_deed):
                 continue
             weight = _weight(reading, sentence, failure, is_deed)
+            if not weight:
+                continue
+            # Of equal ones the last: an answer begins with what was tried.
             rank = _claims(sentence, is_deed), weight, sentence.start
-            if weight and (best is None or rank > best[0]):
+            if best is None or rank > best[0]:
                 best = rank, sentence, failure
     if best is not None:
         _, sentence, failure = best

@@ -28,7 +28,7 @@ final class Texts {
   static String of(Throwable thrown) {
     try {
       return thrown == null ? "" : orEmpty(thrown.toString());
-    } catch (RuntimeException wordless) { // its own, and not what the agent has to hear of
+    } catch (Throwable wordless) { // its own, and not what the agent has to hear of
       return thrown.getClass().getName();
     }
   }

@@ -198,7 +198,7 @@ class StandInTest {
 
     @Override
     public String getMessage() {
-      throw new UnsupportedOperationException("a message of its own");
+      throw new AssertionError("a message of its own");
     }
   }
 
