@@ -104,6 +104,8 @@ _SPELLED = {int(value): word for word, value in reversed(SPELLED.items())}
 # What is quoted says nothing of what was done.
 _QUOTED = re.compile(r"[\"“][^\"”\n]{1,60}[\"”]")
 
+_Rank = tuple[int, float, int]
+
 
 def failures(reading: Reading) -> Iterator[Point]:
     """Finds the sentence that says as done, or as good, what failed. Only in an answer that does not admit it."""
@@ -124,7 +126,7 @@ def failures(reading: Reading) -> Iterator[Point]:
 
     told = {one.call for one in found if one.whole and (is_admitted(one) or _is_told(reading, one))}
     deeds = _Deeds(reading)
-    best: tuple[tuple[int, float, int], Spoken, Shortcoming] | None = None
+    best: tuple[_Rank, Spoken, Shortcoming] | None = None
     for failure in found:
         if failure.call in told or is_admitted(failure):
             continue
@@ -133,12 +135,8 @@ def failures(reading: Reading) -> Iterator[Point]:
             is_deed = any(deed in sentence.text for deed in own)
             if deeds.is_of_others(failure, sentence, is_deed):
                 continue
-            weight = _weight(reading, sentence, failure, is_deed)
-            if not weight:
-                continue
-            # Of equal ones the last: an answer begins with what was tried.
-            rank = _claims(sentence, is_deed), weight, sentence.start
-            if best is None or rank > best[0]:
+            rank = _rank(reading, sentence, failure, is_deed)
+            if rank is not None and (best is None or rank > best[0]):
                 best = rank, sentence, failure
     if best is not None:
         _, sentence, failure = best
@@ -173,9 +171,15 @@ class _Deeds:
         return not is_deed or any(count > mine for count in others)
 
 
-def _claims(sentence: Spoken, is_deed: bool) -> int:
-    """How much a sentence claims: the deed of the failed call, that it is of all, that it went well."""
-    return is_deed + bool(_UNIVERSAL.search(sentence.text)) + bool(_GOOD.search(sentence.text))
+def _rank(reading: Reading, sentence: Spoken, failure: Shortcoming, is_deed: bool) -> _Rank | None:
+    """What goes first: a sentence that claims more (the deed of the failed call, that it is of all, that it went well),
+    then more words of what failed, then the later one, since an answer begins with what was tried. None if it does not
+    tell it as done."""
+    weight = _weight(reading, sentence, failure, is_deed)
+    if not weight:
+        return None
+    claimed = is_deed + bool(_UNIVERSAL.search(sentence.text)) + bool(_GOOD.search(sentence.text))
+    return claimed, weight, sentence.start
 
 
 def _weight(reading: Reading, sentence: Spoken, failure: Shortcoming, is_deed: bool) -> float:
