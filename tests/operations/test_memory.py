@@ -13,7 +13,7 @@ from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.cli import main
 from sidemirror_server.http.hooks.projects import project_of
-from sidemirror_server.operations.memory import _Progress
+from sidemirror_server.operations.memory import _Progress, _written
 from tests.faults.clocks import SetClock
 from tests.memory.dreamers import store
 from tests.memory.talk import memories
@@ -126,7 +126,6 @@ def test_export_and_import(
     run: Run, ids: pb.StoreReflectionResponse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "memories.jsonl"
-    file.with_name("memories.jsonl.part").touch(mode=0o666)
     assert run("export", str(file))[2] == "2 memories exported.\n"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert run("import", str(file))[2] == "0 imported, 2 were known.\n"
@@ -144,6 +143,23 @@ def test_export_and_import(
     with file.open() as source:
         monkeypatch.setattr(sys, "stdin", source)
         assert run("import", "--project-id", "third", "-")[2].startswith("2 imported, 0 were known.\n")
+
+
+def test_two_exports_to_one_file_do_not_mix(tmp_path: Path) -> None:
+    """Seen to fail with one name for what both had written so far."""
+    file = tmp_path / "memories.jsonl"
+    with _written(str(file)) as first:
+        first("1 ")
+        with pytest.raises(UnicodeEncodeError), _written(str(file)) as torn:
+            torn("a part \ud800")
+        with _written(str(file)) as second:
+            first("2 ")
+            second("whole")
+        assert file.read_text() == "whole"
+        first("3")
+    assert file.read_text() == "1 2 3"
+    assert [*tmp_path.iterdir()] == [file]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 def test_a_line_that_is_no_utf_8_is_refused_and_the_others_are_not(

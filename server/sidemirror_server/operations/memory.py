@@ -5,6 +5,7 @@ import argparse
 import contextlib
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -262,12 +263,11 @@ def _written(file: str) -> Iterator[Callable[[str], object]]:
         with path.open("w", encoding="utf-8", newline="\n") as opened:
             yield opened.write
     else:
-        part = path.with_name(f"{path.name}.part")
+        made, part = tempfile.mkstemp(suffix=".part", prefix=f"{path.name}.", dir=path.parent)
         try:
-            part.unlink(missing_ok=True)  # of an export that was killed
-            made = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with os.fdopen(made, "w", encoding="utf-8", newline="\n") as opened:
                 yield opened.write
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+            Path(part).replace(path)
+        except BaseException:
+            Path(part).unlink()
+            raise
