@@ -360,6 +360,14 @@ def test_arguments_as_json_text() -> None:
     # What a pattern finds of it is not all.
     assert enter_json('{"authorization": "a1b2c3d4e5\\\\f6g7"}') == '{"authorization":"[redacted:value]"}'
     assert enter_json('{"authorization": "Basic a1b2c3d4"}') == '{"authorization": "Basic [redacted:authorization]"}'
+    for whole in (f"admin hunter2 {GH}", f"hunter2{GH}", f"hunter2 {JWT}", f"x-{ANT}", f"token={GH}"):
+        assert json.loads(enter_json(json.dumps({"credentials": whole}))) == {"credentials": "[redacted:value]"}, whole
+    for token, kept in (
+        (GH, "ghp_[redacted:github]"),
+        (JWT, "eyJ[redacted:jwt]"),
+        (f"token {GH}", "token ghp_[redacted:github]"),
+    ):
+        assert json.loads(enter_json(json.dumps({"credentials": token}))) == {"credentials": kept}
     assert enter_json('{ "q": 1,  "password": null }') == '{ "q": 1,  "password": null }'
     assert enter_json('{"password": ') == '{"password": '
     assert enter_json("") == ""

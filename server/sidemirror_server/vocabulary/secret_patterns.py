@@ -117,9 +117,11 @@ PEM_BODY = re.compile(
     r"(?:[^-]|-(?!----))*+(?=-----END )|(?:(?:\s|\\[nr])*+[A-Za-z0-9+/=]{20,}+)*+(?:(?:\s|\\[nr])*+[A-Za-z0-9+/]*+=)?"
 )
 
+# What stands before the value of such a header.
+SCHEMES = "basic|bearer|token|apikey|negotiate|digest|ssws|key|genie_key|flyv1|bot|oauth|hmac"
 HEADER = re.compile(
     r"(?:proxy-)?authorization\\{0,3}[\"'`]?\s{0,3}[:=]\s{0,3}\\{0,3}[\"'`]?"
-    r"(?:(?:basic|bearer|token|apikey|negotiate|digest|ssws|key|genie_key|flyv1|bot|oauth|hmac)\s{1,3}(?:\\?\r?\n\s{0,8})?"
+    rf"(?:(?:{SCHEMES})\s{{1,3}}(?:\\?\r?\n\s{{0,8}})?"
     rf"|(?=[A-Za-z._~+/=-]{_NEAR}[0-9]))"
     r"(?P<authorization>(?!\[redacted:)[^\s\"'`,;\\<${]{8,4096}+)",
     re.IGNORECASE,

@@ -13,12 +13,15 @@ from typing import Any
 import msgspec
 
 from sidemirror_server.vocabulary.redaction import SHORTEST_SECRET_CHARS, secret_spans
+from sidemirror_server.vocabulary.secret_kinds import KINDS
 from sidemirror_server.vocabulary.secret_names import is_secret_name, may_name_a_secret
+from sidemirror_server.vocabulary.secret_patterns import SCHEMES
 
 # What the marker of a secret begins with.
 MARKER = "[redacted:"
-# What ends with one: nothing of the secret may stand behind it.
-_REDACTED = re.compile(r"\[redacted:\w{1,40}\]\Z")
+# A value of which nothing stays but a header's scheme and a token's public prefix.
+_PREFIXES = "|".join(re.escape(kind.prefix) for kind in KINDS)
+_REDACTED = re.compile(rf"(?:(?i:{SCHEMES}) )?(?:eyJ|{_PREFIXES})?\[redacted:\w{{1,40}}\]")
 # A redacted text can look like another secret; no text is known to need a third pass.
 _MAX_PASSES = 4
 # What `enter_clipped` reads beside what it keeps, in code points. Chosen here: longer than any secret but a key block,
@@ -149,7 +152,7 @@ def _without_members(text: str, entered: Callable[[str], str], taken: list[str] 
 
 def _member(name: Any, value: Any, entered: Callable[[str], str], taken: list[str] | None) -> Any:
     if isinstance(name, str) and is_secret_name(name) and isinstance(value, str | int | float):
-        if isinstance(value, bool) or value == "" or (isinstance(value, str) and _REDACTED.search(value)):
+        if isinstance(value, bool) or value == "" or (isinstance(value, str) and _REDACTED.fullmatch(value)):
             return value
         if taken is not None:
             taken.append(str(value))
