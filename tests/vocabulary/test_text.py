@@ -95,6 +95,9 @@ STAYS = [
     ("password=letmein&amp;user=bob", "&amp;user=bob"),
     ("DB_PASSWORD=letmein&&run --now", "&&run --now"),
     ("run --password=letmein& wait", "& wait"),
+    # JSON within JSON, where a backslash ends the value.
+    (json.dumps({"a": '{"password": "C:\\\\", "b": "c"}'}), ', \\"b\\": \\"c\\"}"}'),
+    (json.dumps(json.dumps(json.dumps({"password": "C:\\", "b": 1}))), ', \\\\\\"b\\\\\\": 1}\\""'),
 ]
 
 BENIGN = [

@@ -152,8 +152,8 @@ CARD = re.compile(
 )
 
 # Within quotation marks an escaped one ends no value, unless no other one follows. In a text that is escaped as a whole
-# it has a longer run of backslashes than the marks around the value.
-_ESCAPED_MARK = r"(?(escapes)\\{1,15}+[\"'`]|\\[^\r\n])"
+# it has a longer run of backslashes than the marks around the value; a backslash of the value itself has twice as many.
+_ESCAPED_MARK = r"(?(escapes)(?:(?:(?P=escapes)\\){2}|\\{1,15}+[\"'`])|\\[^\r\n])"
 _VALUE = (
     r"(?:(?P<q>(?P<escapes>\\{1,7})?[\"'`])(?P<quoted>(?!\[redacted:)"
     rf"(?:(?:(?!(?P=q))(?:{_ESCAPED_MARK}|[^\r\n])){{3,1024}}+(?=(?P=q))|(?:(?!(?P=q))[^\r\n]){{3,1024}}+))(?P=q)"
