@@ -23,7 +23,7 @@ JWT = re.compile(
 
 # The rest of an escape before a token: the n of `\n`, the 3D of `%3D`, the u003d of `\u003d`, the 32m of a colour.
 ESCAPE = re.compile(r"(?<=\\)(?:[nrtfb]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2})|(?<=%)[0-9a-fA-F]{2}|(?<=[\[;])[0-9]{1,3}m")
-ESCAPED = re.compile(r"(?:\\[nrtfb]|%[0-9a-fA-F]{2}|[\[;][0-9]{1,3}m)\Z")
+ESCAPED = re.compile(r"(?:\\(?:[nrtfb]|u[0-9a-fA-F]{4})|%[0-9a-fA-F]{2}|[\[;][0-9]{1,3}m)\Z")
 # A line break within a token, plain or escaped, with the marks of a continued line: a backslash, joined quotes, the
 # mark of a quotation or of a diff.
 WRAP = re.compile(
@@ -117,7 +117,7 @@ PEM_BODY = re.compile(
     r"(?:[^-]|-(?!----))*+(?=-----END )|(?:(?:\s|\\[nr])*+[A-Za-z0-9+/=]{20,}+)*+(?:(?:\s|\\[nr])*+[A-Za-z0-9+/]*+=)?"
 )
 
-# What stands before the value of such a header.
+# What may stand before the value of an `authorization` header.
 SCHEMES = "basic|bearer|token|apikey|negotiate|digest|ssws|key|genie_key|flyv1|bot|oauth|hmac"
 HEADER = re.compile(
     r"(?:proxy-)?authorization\\{0,3}[\"'`]?\s{0,3}[:=]\s{0,3}\\{0,3}[\"'`]?"
@@ -225,10 +225,15 @@ KEY_NAMES = (
 )
 KEY = re.compile(rf"key(?:-data)?{_HAS}", re.IGNORECASE)
 
+# Words that say something about a value, or that settings have.
+_WORDS = (
+    r"none|null|nil|true|false|undefined|string|str|text|bytes|required|optional|incorrect|invalid|wrong|"
+    r"password|passwd|secret|token|hidden|masked|empty|missing|unset|include|same-origin|omit|default|opaque"
+)
+NO_SECRET = re.compile(rf"x+|{_WORDS}", re.IGNORECASE)
 NO_VALUE = re.compile(
     r"[*.•x_-]+|your[_ -].*|[<$%{\[(].*|(?-i:[A-Z]+(?:_[A-Z]+)+)|"
-    r"(?:none|null|nil|true|false|undefined|string|str|text|bytes|required|optional|"
-    r"incorrect|invalid|wrong|password|passwd|secret|token|hidden|masked|empty|missing|unset|optional\[.*)[,.)}\]]*",
+    rf"(?:{_WORDS}|optional\[.*)[,.)}}\]]*",
     re.IGNORECASE | re.DOTALL,
 )
 # What names the source of a value, not the value: os.environ["X"], args.password, get_password(), new_token, env:X.

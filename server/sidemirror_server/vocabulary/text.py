@@ -133,6 +133,7 @@ def _part(text: str, start: int, end: int, given: Collection[str], taken: list[s
             break
         if taken is not None:
             taken += (text[begun:ended] for begun, ended, _ in spans)
+        given = ()  # no marker is made of what the text had
         start, end = _moved(start, spans), _moved(end, spans)
         text = _redacted(text, spans)
     return text[start:end]
