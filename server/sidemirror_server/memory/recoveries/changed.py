@@ -101,6 +101,8 @@ def _same_content(old: str, new: str) -> bool:
         return before in (YES if new == "true" else NO)
     if before == now or are_one_day(old.strip('"'), new.strip('"')):
         return True
+    if kinds == {ValueKind.DATE}:
+        return False
     if ValueKind.NUMBER in kinds:
         amounts = {_amount(before), _amount(now)}
         if None not in amounts:

@@ -18,7 +18,9 @@ _MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
 )
-_WITH_TIME = re.compile(r"(.+?)([T ])([0-9]{2}:[0-9]{2}(:[0-9]{2})?)(?:(Z)|[+-][0-9]{2}:[0-9]{2})?")
+_WITH_TIME = re.compile(
+    r"(.{1,30}?)([T ])([0-9]{2}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?(Z|[+-][0-9]{2}:?[0-9]{2})?"
+)
 _OFFSET = "+hh:mm"
 # Chosen here: no date has more.
 _MOST_CHARS = 40
@@ -29,24 +31,25 @@ _SIGNS = {"/": "slashes", ".": "dots"}
 
 
 class _Read(NamedTuple):
-    """One way to read a value. `day`: year, month and day; `time`: empty without one. `shape`: empty if it is none that
-    is told."""
+    """One way to read a value. `day`: year, month and day; `time`: hours, minutes and seconds, empty without one;
+    `zone`: as in `+02:00`, empty if none is given. `shape`: empty if it is none that is told."""
 
     day: tuple[int, int, int]
-    time: str
+    time: tuple[float, ...]
+    zone: str
     shape: str
 
 
 def shape_of(old: str, new: str) -> str:
-    """The shape of the new value, if both are one day, and one time unless one of them has none; else empty, as where
-    day and month could change places."""
+    """The shape of the new value, if both are one day and time as in `are_one_day`; else empty, as where day and month
+    could change places."""
     shapes = {now.shape for now in _reads(new) for before in _reads(old) if _are_one(before, now)}
     shape = shapes.pop() if len(shapes) == 1 else ""
     return "" if has_shape(old, shape) else shape
 
 
 def are_one_day(old: str, new: str) -> bool:
-    """Whether both values may be one day, and one time unless one of them has none."""
+    """Whether both values may be one day, and one time and one zone unless one of them has none."""
     return any(_are_one(before, now) for before in _reads(old) for now in _reads(new))
 
 
@@ -68,22 +71,25 @@ def told(shape: str) -> str:
 
 
 def _are_one(before: _Read, now: _Read) -> bool:
-    return before.day == now.day and (not before.time or not now.time or before.time == now.time)
+    given = ((before.time, now.time), (before.zone, now.zone))
+    return before.day == now.day and all(one == other for one, other in given if one and other)
 
 
 def _reads(value: str) -> Iterator[_Read]:
     if len(value) > _MOST_CHARS:
         return
     timed = _WITH_TIME.fullmatch(value)
-    text, time, behind = value, "", ""
+    text, zone, behind = value, "", ""
+    time: tuple[float, ...] = ()
     if timed:
-        text, time = timed[1], timed[3]
-        zone = timed[5] or (_OFFSET if timed.end(3) < len(value) else "")
-        behind = timed[2] + ("hh:mm:ss" if timed[4] else "hh:mm") + zone
+        text, between, hours, minutes, seconds, offset = timed.groups(default="")
+        time = (float(hours), float(minutes), float(seconds or 0))
+        zone = "+00:00" if offset == "Z" else offset and f"{offset[:3]}:{offset[-2:]}"
+        behind = between + ("hh:mm:ss" if seconds else "hh:mm") + (_OFFSET if offset[1:] else offset)
     for shape, year, month, day in _days(text):
-        whole = shape + behind if len(shape) == len(text) else ""
+        whole = shape + behind
         if 1 <= month <= 12 and 1 <= day <= 31:
-            yield _Read((year, month, day), time, whole)
+            yield _Read((year, month, day), time, zone, whole if has_shape(value, whole) else "")
 
 
 def _days(text: str) -> Iterator[tuple[str, int, int, int]]:
