@@ -43,6 +43,8 @@ def changed(*steps: str, value: ValueKind, form: Form = (), is_added: bool = Fal
         (changed("is", value=ValueKind.REFORMATTED, form=("a boolean",)), '{"is": false}', False),
         (changed("ip", value=ValueKind.REFORMATTED, form=("digits", "dot", "digits")), '{"ip": "db:99"}', False),
         (changed("ip", value=ValueKind.REFORMATTED, form=("digits", "dot", "digits")), '{"ip": "1299"}', True),
+        (changed("no", value=ValueKind.REFORMATTED, form=("capitals", "2 digits") * 2), '{"no": "S3E4"}', True),
+        (changed("no", value=ValueKind.REFORMATTED, form=("capitals", "2 digits") * 2), '{"no": "S03E04"}', False),
         (changed("zip", value=ValueKind.REFORMATTED, form=("5 digits",)), '{"zip": "2139"}', True),
         (changed("zip", value=ValueKind.REFORMATTED, form=("5 digits",)), '{"zip": "K1A 0B1"}', False),
         (changed("in", value=ValueKind.REFORMATTED, form=("capitals",)), '{"in": "$"}', False),

@@ -31,6 +31,11 @@ from sidemirror_server.memory.recoveries.forms import MOST_PARTS, form_of, writt
         ("a_B", "a@B", "small letters, an at sign and capital letters"),
         ("7", "07", "2 digits with zeros in front"),
         ("45", "45s", "digits and small letters"),
+        (
+            "S1E2",
+            "S01E02",
+            "capital letters, 2 digits with zeros in front, capital letters and 2 digits with zeros in front",
+        ),
         # Of a code the order is chance, and of what is long only the kinds are told.
         ("zfa04y", "ZFA04Y", "capital letters and digits"),
         ("00ff00", "#00ff00", "a number sign, small letters and digits"),

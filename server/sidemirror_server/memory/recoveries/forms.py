@@ -192,7 +192,9 @@ def _form(text: str, numbers: list[str]) -> Form:
 def _are_alike(parts: Form) -> bool:
     """Whether these are words of one kind, with one sign between them: how many there are is chance."""
     words, signs = parts[::2], parts[1::2]
-    return len(words) > 1 and {*words} <= {"capitals", "small"} and len({*words}) == len({*signs}) == 1
+    if len(words) < 2 or len({*words}) > 1 or len({*signs}) > 1:
+        return False
+    return words[0] in ("capitals", "small") and signs[0] in _SIGNS.values()
 
 
 def _parts(word: str, numbers: list[str]) -> Iterator[str]:
