@@ -14,12 +14,18 @@ _WORD = re.compile(r"[^\W_]\w*")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ][\d:.Z+-]{4,20})?\Z")
 _EMAIL = re.compile(r"[^@\s]{1,80}@[^@\s]{1,80}\.\w{2,12}\Z")
 _NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,9})?\Z")
-# A sign before the last one or two digits parts cents; before three it parts thousands.
-_AMOUNT = re.compile(r"([^\w.,]*)(\d[\d.,' ]*?)(?:[.,](\d{1,2}))?[^\w.,]*")
+# Currency signs and blanks stand around it; the sign that parts thousands does not part cents.
+_AROUND = r"[$£¥\u20a0-\u20cf\s]{0,5}"
+_AMOUNT = re.compile(
+    rf"(-?){_AROUND}(-?)(\d{{1,3}}(?:([.,' ])\d{{3}})(?:\4\d{{3}})*|\d+)(?:(?!\4)[.,](\d{{1,2}}))?{_AROUND}"
+)
 # Chosen here: no amount has more.
 _AMOUNT_CHARS = 40
-_WITH_UNIT = re.compile(r"\d\s*[^\W\d_]")
+# What says more than a number: a unit, a bound, or brackets.
+_SAYS_MORE = re.compile(r"\d\s*(?:[^\W\d_]|%)|[<>≤≥~()]")
 _RUN = re.compile(r"\d+|[^\W\d_]+")
+# Beside a number: it does not stand for several, nor for a version.
+_RUN_OR_NUMBER = re.compile(r"\d+(?:[.,]\s*\d+)*|[^\W\d_]+")
 # What may be written with or without something before it, such as `#1` and `1`.
 _OF_SIGNS = {ValueKind.ID, ValueKind.WORD, ValueKind.NUMBER}
 # An argument that is one of these is a flag.
@@ -107,9 +113,10 @@ def _same_content(old: str, new: str) -> bool:
         amounts = {_amount(before), _amount(now)}
         if None not in amounts:
             return len(amounts) == 1
-        if _WITH_UNIT.search(before):
+        if _SAYS_MORE.search(before):
             return False
-    shorter, longer = sorted((_RUN.findall(before), _RUN.findall(now)), key=lambda runs: len("".join(runs)))
+    run = _RUN_OR_NUMBER if ValueKind.NUMBER in kinds else _RUN
+    shorter, longer = sorted((run.findall(before), run.findall(now)), key=lambda runs: len("".join(runs)))
     if "".join(shorter) == "".join(longer):
         return len("".join(longer)) >= FEWEST_VALUE_CHARS
     return ValueKind.ID in kinds and kinds <= _OF_SIGNS and _is_part(shorter, longer)
@@ -122,8 +129,8 @@ def _amount(text: str) -> Decimal | None:
     found = _AMOUNT.fullmatch(text) if len(text) <= _AMOUNT_CHARS else None
     if found is None:
         return None
-    sign, whole = "-" * ("-" in found[1]), "".join(filter(str.isdigit, found[2]))
-    return Decimal(f"{sign}{whole}.{found[3] or 0}")
+    whole = "".join(filter(str.isdigit, found[3]))
+    return Decimal(f"{found[1] or found[2]}{whole}.{found[5] or 0}")
 
 
 def _is_part(shorter: list[str], longer: list[str]) -> bool:
