@@ -331,6 +331,7 @@ def test_what_changed(
         ('{"eur": "1.200,50 €"}', '{"eur": 1200.5}', ("eur",), ("a number",)),
         ('{"n": "#77812"}', '{"n": 77812}', ("n",), ("a number",)),
         ('{"tag": "1.2"}', '{"tag": "v1.2"}', ("tag",), ("small", "digits", "dot", "digits")),
+        ('{"wait": "5"}', '{"wait": "5m"}', ("wait",), ("digits", "small")),
         ('{"at": "2026-11-16T10:00"}', '{"at": "2026-11-16T10:00:00"}', ("at",), ("YYYY-MM-DDThh:mm:ss",)),
         ('{"at": "2026-11-16T10:00:00Z"}', '{"at": "2026-11-16T10:00:00.000Z"}', ("at",), ()),
         ('{"at": "2026-11-16 10:00+00:00"}', '{"at": "2026-11-16T10:00Z"}', ("at",), ("YYYY-MM-DDThh:mmZ",)),
@@ -370,6 +371,7 @@ def test_a_value_in_another_form(before: str, now: str, steps: tuple[str, ...], 
         ('{"of": "(500)"}', '{"of": 500}'),
         ('{"of": "50%"}', '{"of": 50}'),
         ('{"of": "100 %"}', '{"of": 100}'),
+        ('{"of": "7"}', '{"of": "user-7-x91"}'),
     ],
 )
 def test_another_value_is_not_the_same_in_another_form(before: str, now: str) -> None:

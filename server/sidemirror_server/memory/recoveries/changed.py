@@ -135,8 +135,10 @@ def _amount(text: str) -> Decimal | None:
 
 def _is_part(shorter: list[str], longer: list[str]) -> bool:
     """Whether whole words and numbers of a value are those of a shorter one, perhaps with zeros in front. A short word
-    is part of any text."""
+    is part of any text, and a digit by itself of many an id: it is its last number."""
     one, other = ([run.lstrip("0") or run for run in runs] for runs in (shorter, longer))
+    if len("".join(one)) == 1:
+        return [run for run in other if run[0].isdigit()][-1:] == one
     is_told = any(map(str.isdigit, one)) or len("".join(one)) >= FEWEST_VALUE_CHARS
     return is_told and any(other[at : at + len(one)] == one for at in range(len(other)))
 
