@@ -26,7 +26,7 @@ MODULES = [
     "memory.kin.given",
     "memory.kin.signature_details",
     "memory.kin.links",
-    "memory.recoveries.signed",
+    *(f"memory.recoveries.{name}" for name in ("changed", "dates", "forms", "signed")),
 ]
 PIECES = (
     *(

@@ -26,6 +26,9 @@ _SAYS_MORE = re.compile(r"\d\s*(?:[^\W\d_]|%)|[<>≤≥~()]")
 _RUN = re.compile(r"\d+|[^\W\d_]+")
 # Beside a number: it does not stand for several, nor for a version.
 _RUN_OR_NUMBER = re.compile(r"\d+(?:[.,]\s*\d+)*|[^\W\d_]+")
+# Longer values are not compared: of words and numbers it takes time with the square. Chosen here: ids, words, dates and
+# amounts are shorter.
+_COMPARED_CHARS = 300
 # What may be written with or without something before it, such as `#1` and `1`.
 _OF_SIGNS = {ValueKind.ID, ValueKind.WORD, ValueKind.NUMBER}
 # An argument that is one of these is a flag.
@@ -101,6 +104,8 @@ def _by_path(values: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
 def _same_content(old: str, new: str) -> bool:
     """The values differ in signs, capitals or quotation marks alone, or are one day or one flag; of ids and words, one
     may be part of the other. Numbers and amounts are equal, and no unit is lost."""
+    if max(len(old), len(new)) > _COMPARED_CHARS:
+        return False
     kinds = {_kind_of(old), _kind_of(new)}
     before, now = old.strip('"').casefold(), new.strip('"').casefold()
     if new in ("true", "false"):

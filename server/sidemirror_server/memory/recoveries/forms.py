@@ -76,7 +76,7 @@ _HUMP = re.compile(r"[^\W\d_A-Z]+|[A-Z]+[^\W\d_A-Z]*")
 # Chosen here: letters and digits that change places more often than this are a code, and their order is chance.
 _MOST_RUNS = 2
 _PART = re.compile(rf"[A-Za-z0-9]+|[{re.escape(''.join(_SIGNS))}]")
-_FLOAT = re.compile(r"-?[0-9]+\.0+\Z")
+_FLOAT = re.compile(r"-?[0-9]{1,18}\.0{1,9}\Z")
 
 
 def form_of(old: str, new: str) -> Form:
