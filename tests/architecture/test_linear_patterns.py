@@ -7,11 +7,14 @@ three seconds and more, and half of it a quarter.
 import importlib
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
+from sidemirror_server.memory.recoveries.asked import Asked
+from sidemirror_server.memory.recoveries.changed import change
+from sidemirror_server.memory.recoveries.observation import CameFrom
 from sidemirror_server.models.adapters.rules import pointing
 from sidemirror_server.vocabulary.redaction import secret_spans
 
@@ -201,6 +204,22 @@ def test_a_pattern_is_linear(name: str) -> None:
 def test_redaction_is_linear() -> None:
     """As a whole: its patterns are matched where a trigger stands, and never searched for."""
     assert grows(secret_spans) == []
+
+
+def test_what_changed_is_found_in_linear_time() -> None:
+    """Seen to fail with a long value that another held in part, and with lists of many values."""
+
+    def of(values: Iterable[object]) -> Asked:
+        return Asked("book", True, "book", "book", values=tuple(("of[]", str(value)) for value in values))
+
+    def long(text: str) -> None:
+        change(of([f'"{text}1"']), of([f'"{text}2{text}"']), lambda _: CameFrom.NOWHERE)
+
+    def many(text: str) -> None:
+        change(of(range(len(text))), of(range(-len(text), 0)), lambda _: CameFrom.NOWHERE)
+
+    assert growth(long, "a0") == ""
+    assert growth(many, "a") == ""
 
 
 def test_what_is_not_linear_is_found() -> None:

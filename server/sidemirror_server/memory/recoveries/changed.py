@@ -52,8 +52,9 @@ def change(failed: Asked, attempt: Asked, came_from: Callable[[str], CameFrom]) 
     if removed:
         return Move(MoveKind.CHANGED, paths, True, ValueKind.REMOVED)
     old, new = before.get(paths[0], ()), now[paths[0]]
-    fresh = [value for value in new if value not in old]
-    stale = [value for value in old if value not in new]
+    were, are = set(old), set(new)
+    fresh = [value for value in new if value not in were]
+    stale = [value for value in old if value not in are]
     if len(stale) == len(fresh) and all(map(_same_content, stale, fresh)):
         forms = set(map(form_of, stale, fresh))
         if len(forms) == 1:
@@ -95,10 +96,10 @@ def _listed(before: str, now: str) -> Form:
 
 
 def _by_path(values: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, list[str]] = {}
     for path, value in values:
-        found[path] = (*found.get(path, ()), value)
-    return found
+        found.setdefault(path, []).append(value)
+    return {path: tuple(of_path) for path, of_path in found.items()}
 
 
 def _same_content(old: str, new: str) -> bool:
