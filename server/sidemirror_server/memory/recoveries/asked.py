@@ -1,8 +1,8 @@
 """What a call asks for: its verb, its tokens, and whether it only reads or hides its errors. Pure.
 
 Called by `trail.py` for every call. A call's arguments are JSON or text. Text is a shell's command or a database's
-statement, perhaps wrapped: in a JSON object that holds one such text, in a code fence, or as `execute[...]`. A
-statement may have arguments beside it, such as a limit.
+statement, perhaps wrapped: in a JSON object that holds one such text, in a code fence, or as `execute[...]`. A command
+may have arguments beside it, such as a folder, and a statement any others, such as a limit.
 """
 
 import re
@@ -107,9 +107,9 @@ class Asked(msgspec.Struct, frozen=True):
     `verb`: the program, the statement's verb, or for JSON arguments the tool. `label`: the look-up as advice names it,
     else the verb if it is a known one. `text`: without its wrapping and outer space, and `tokens`: its words in lower
     case; both empty for JSON. `values`: for JSON, each leaf of the arguments as JSON with its path, sorted; for a
-    statement, those of the arguments beside it. `reads`: a reviewed look-up, or a tool whose name says so.
-    `is_reviewed`: `label` names a reviewed look-up. `suppresses`: it hides errors. `has_secret`: some of it was
-    redacted.
+    command or a statement, those of the arguments beside it, without remarks. `reads`: a reviewed look-up, or a tool
+    whose name says so. `is_reviewed`: `label` names a reviewed look-up. `suppresses`: it hides errors. `has_secret`:
+    some of it was redacted.
     """
 
     tool: str
@@ -313,7 +313,7 @@ def _object(arguments: str) -> dict[str, Any] | None:
 
 def _text_field(parsed: dict[str, Any]) -> str:
     """The field of JSON arguments that holds the command or the statement; empty if they are of another kind. A command
-    has nothing beside it but what says nothing; a statement may."""
+    has only what is in `_BESIDE` beside it; a statement may have more."""
     for key, value in parsed.items():
         name = key.replace("_", "").lower()
         if not isinstance(value, str) or (key not in _COMMAND_FIELDS and name not in _STATEMENT_FIELDS):

@@ -19,9 +19,8 @@ from sidemirror_server.memory.recoveries.moves import (
     reported_in,
     unchanged_never_worked,
 )
-from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, recovery_id
+from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, recovery_id, silencing_ids
 from sidemirror_server.memory.recoveries.sentences import said
-from sidemirror_server.memory.recoveries.shells import silencing_ids
 from sidemirror_server.memory.recoveries.starter import (
     Starter,
     dialect_of,

@@ -1,6 +1,6 @@
 """Observations: what followed one failing call, as it is kept. Field names and values are part of the stored format.
 
-`trail.py` makes them, `moves.py` counts them.
+`trail.py` makes them, `moves.py` counts them. Of a move, `silencing_ids` are those by which a policy silences it.
 """
 
 from enum import StrEnum
@@ -8,9 +8,13 @@ from hashlib import blake2b
 
 import msgspec
 
+from sidemirror_server.memory.kin.signature import tool_of
 from sidemirror_server.trace.event import NAMELESS
 from sidemirror_server.vocabulary.ids import EventId, SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
+
+# What hosts call a coding agent's shell, one tool: Claude Code and Codex, Cursor, Gemini CLI, OpenHands.
+_SHELLS = frozenset(("Bash", "Shell", "run_shell_command", "terminal"))
 
 
 class MoveKind(StrEnum):
@@ -163,3 +167,13 @@ def recovery_id(signature: str, move: Move) -> str:
     parts = (signature, move.kind, *move.steps, move.value or "", move.came_from or "", *move.form)
     parts = (*parts, "added") if move.is_added else parts
     return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16, person=b"recovery").hexdigest()
+
+
+def silencing_ids(signature: str, move: Move) -> tuple[str, ...]:
+    """The ids of which each silences a move as advice for a signature: its own, and that of the move without its form,
+    which it had before forms were told; of a failure in a shell those in the shell of each host, whichever of them runs
+    the command."""
+    tool = tool_of(signature)
+    shells = _SHELLS if tool in _SHELLS else (tool,)
+    moves = dict.fromkeys((move, msgspec.structs.replace(move, form=())))
+    return tuple(recovery_id(f"{shell}{signature.removeprefix(tool)}", of) for shell in shells for of in moves)

@@ -38,9 +38,15 @@ from sidemirror_server.memory.recoveries.moves import (
     tally_of,
     tries_of,
 )
-from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, follows, recovery_id
+from sidemirror_server.memory.recoveries.observation import (
+    Move,
+    MoveKind,
+    Observation,
+    follows,
+    recovery_id,
+    silencing_ids,
+)
 from sidemirror_server.memory.recoveries.sentences import unsaid
-from sidemirror_server.memory.recoveries.shells import silencing_ids
 from sidemirror_server.memory.recoveries.starter import Starter, starter_of
 from sidemirror_server.policy.record import Advice, AdviceKind
 from sidemirror_server.vocabulary.arbiter import Telling
