@@ -32,6 +32,8 @@ REPEATED = [
     ({"password": "letmein"}, "letmeinto, (letmein), aletmein", "letmeinto, ([redacted:value]), aletmein"),
     ({"password": "letmein"}, '"no:\\nletmein"', '"no:\\n[redacted:value]"'),
     ({"password": "letmein"}, '"no:\\u003eletmein"', '"no:\\u003e[redacted:value]"'),
+    ({"password": "letmein"}, "\x1b[01;31m\x1b[Kletmein\x1b[m", "\x1b[01;31m\x1b[K[redacted:value]\x1b[m"),
+    ({"password": "letmein"}, "b'\\x00letmein' \\x1b[mletmein", "b'\\x00[redacted:value]' \\x1b[m[redacted:value]"),
     # What a marker says is not looked for.
     ({"password": "url_password"}, "://:hunter2@db", "://:[redacted:url_password]@db"),
     # A part of it that the text itself shows, and the rest.
@@ -95,6 +97,8 @@ def test_so_many_calls_and_secrets_are_remembered() -> None:
     assert given.end("", f"{longest}{kept[0] - 1}") != "[redacted:value]"
     _, forms = enter_arguments(json.dumps({f"password{number}": "\\/é<" * 1_000 + str(number) for number in range(9)}))
     assert 32 * 1024 < sum(map(sys.getsizeof, forms)) <= 64 * 1024
+    long = {"secret": "\\/é<" * 1_000 + "1", "password": "hunter2"}
+    assert "hunter2" in enter_arguments(json.dumps(long))[1], "a long one pushes none out"
     _, forms = enter_arguments(json.dumps({f"password{number}": f"hunter{number}" for number in range(100)}))
     assert len(forms) == 32
 

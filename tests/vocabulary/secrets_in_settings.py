@@ -26,6 +26,8 @@ SETTINGS = [
     ('{"env": "{\\"name\\": \\"API_KEY\\", \\"value\\": \\"a1b2c3d4e5\\"}"}', "a1b2c3d4e5"),
     ('<input name="password" value="letmein">', "letmein"),
     ("FROM scratch\nENV DB_PASSWORD letmein\nRUN app", "letmein"),
+    ("DB_PASSWORD=default", "default"),
+    ('password: "opaque"', "opaque"),
     ('{"text": "FROM scratch\\nENV DB_PASS hunter2\\nRUN app"}', "hunter2"),
     ("curl -u me:letmein https://a.example", "letmein"),
     ("mysql -h db -pletmein shop", "letmein"),

@@ -269,5 +269,5 @@ def _written(file: str) -> Iterator[Callable[[str], object]]:
                 yield opened.write
             Path(part).replace(path)
         except BaseException:
-            Path(part).unlink()
+            Path(part).unlink(missing_ok=True)
             raise

@@ -21,13 +21,13 @@ from sidemirror_server.vocabulary.text import MARKER, enter, enter_json, enter_j
 # blocks, which are recognised themselves; more secrets than one call needs, and so few that looking for them in the
 # longest result takes milliseconds; more calls than an agent has open.
 _LONGEST_CHARS, _MOST_SECRETS, _MOST_CALLS = 4_096, 32, 100
-# All forms of a turn, and of one call. Chosen here: a thousand short ones, or a dozen of the longest; what 10,000 turns
-# may keep is less than a GiB.
+# All forms of a turn, and of one call. Chosen here: a thousand short ones, or one to a dozen of the longest; of 10,000
+# turns less than a GiB.
 _MOST_BYTES = 64 * 1024
 
 # Of a value that was escaped: how often it is unescaped, itself included.
 _MOST_LEVELS = 3
-# What Go writes so in JSON, and PHP.
+# What Go, and what PHP, escapes in JSON beside the usual.
 _IN_GO, _IN_PHP = ({ord(one): f"\\u{ord(one):04x}" for one in "&<>"}, {ord("/"): "\\/"})
 
 # The forms in which a call's result may repeat its secrets.
@@ -73,7 +73,8 @@ def enter_arguments(arguments: str, limit: int | None = None) -> tuple[str, Give
     entered = enter_json(arguments, taken) if limit is None else enter_json_clipped(arguments, limit, taken)
     if not taken:
         return entered, ()
-    forms = tuple(dict.fromkeys(_forms(taken, entered)))
+    # The short ones first: a long one must not push a password out.
+    forms = tuple(sorted(dict.fromkeys(_forms(taken, entered)), key=len))
     return entered, forms[: _fitting(map(sys.getsizeof, forms))]
 
 

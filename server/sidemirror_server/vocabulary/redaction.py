@@ -40,7 +40,7 @@ SHORTEST_SECRET_CHARS = 6
 # The shortest secret that is looked for wherever it stands. Chosen here: a shorter one is part of other words.
 SHORTEST_GIVEN_CHARS = 6
 # From so many on, those whose beginning the text does not have are left out first. Chosen here: that takes as long as
-# 70 to 480 searches of an ordinary text, and as 40 of one that often has what all begin with.
+# 70 to 480 searches of an ordinary text, however many there are.
 _MANY_GIVEN = 100
 
 
@@ -75,7 +75,8 @@ def _every(text: str, secret: str) -> Iterator[Span]:
 
 
 def _begins_a_word(text: str, at: int) -> bool:
-    return not text[at - 1 : at].isalnum() or patterns.ESCAPED.search(text, max(0, at - 6), at) is not None
+    begin = max(0, at - patterns.LONGEST_BEFORE_WORD)
+    return not text[at - 1 : at].isalnum() or patterns.BEFORE_WORD.search(text, begin, at) is not None
 
 
 def _merged(spans: list[Span]) -> list[Span]:

@@ -23,7 +23,10 @@ JWT = re.compile(
 
 # The rest of an escape before a token: the n of `\n`, the 3D of `%3D`, the u003d of `\u003d`, the 32m of a colour.
 ESCAPE = re.compile(r"(?<=\\)(?:[nrtfb]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2})|(?<=%)[0-9a-fA-F]{2}|(?<=[\[;])[0-9]{1,3}m")
-ESCAPED = re.compile(r"(?:\\(?:[nrtfb]|u[0-9a-fA-F]{4})|%[0-9a-fA-F]{2}|[\[;][0-9]{1,3}m)\Z")
+ESCAPED = re.compile(r"(?:\\[nrtfb]|%[0-9a-fA-F]{2}|[\[;][0-9]{1,3}m)\Z")
+# An escape, or a colour of a terminal, before a word.
+BEFORE_WORD = re.compile(r"(?:\\(?:[nrtfbav0]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2})|%[0-9a-fA-F]{2}|\[[0-9;]{0,8}[mK])\Z")
+LONGEST_BEFORE_WORD = 10
 # A line break within a token, plain or escaped, with the marks of a continued line: a backslash, joined quotes, the
 # mark of a quotation or of a diff.
 WRAP = re.compile(
@@ -225,12 +228,13 @@ KEY_NAMES = (
 )
 KEY = re.compile(rf"key(?:-data)?{_HAS}", re.IGNORECASE)
 
-# Words that say something about a value, or that settings have.
+# Words that say something about a value.
 _WORDS = (
     r"none|null|nil|true|false|undefined|string|str|text|bytes|required|optional|incorrect|invalid|wrong|"
-    r"password|passwd|secret|token|hidden|masked|empty|missing|unset|include|same-origin|omit|default|opaque"
+    r"password|passwd|secret|token|hidden|masked|empty|missing|unset"
 )
-NO_SECRET = re.compile(rf"x+|{_WORDS}", re.IGNORECASE)
+# What is no secret wherever it stands: these, and words that a member may have whose name is a secret's.
+NO_SECRET = re.compile(rf"x+|{_WORDS}|include|same-origin|omit|default|opaque", re.IGNORECASE)
 NO_VALUE = re.compile(
     r"[*.•x_-]+|your[_ -].*|[<$%{\[(].*|(?-i:[A-Z]+(?:_[A-Z]+)+)|"
     rf"(?:{_WORDS}|optional\[.*)[,.)}}\]]*",

@@ -133,7 +133,7 @@ def _part(text: str, start: int, end: int, given: Collection[str], taken: list[s
             break
         if taken is not None:
             taken += (text[begun:ended] for begun, ended, _ in spans)
-        given = ()  # no marker is made of what the text had
+        given = ()  # once only: a marker's own words are not looked for
         start, end = _moved(start, spans), _moved(end, spans)
         text = _redacted(text, spans)
     return text[start:end]
@@ -155,7 +155,7 @@ def _member(name: Any, value: Any, entered: Callable[[str], str], taken: list[st
     if isinstance(name, str) and is_secret_name(name) and isinstance(value, str | int | float):
         if isinstance(value, bool) or value == "" or (isinstance(value, str) and _REDACTED.fullmatch(value)):
             return value
-        if taken is not None:
+        if taken is not None and MARKER not in str(value):
             taken.append(str(value))
         return "[redacted:value]"
     return redact_json(value, entered, taken)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from decimal import Decimal
 
 from sidemirror_server.memory.recoveries.asked import Asked
-from sidemirror_server.memory.recoveries.dates import are_one_day
+from sidemirror_server.memory.recoveries.dates import are_days, are_one_day
 from sidemirror_server.memory.recoveries.forms import A_LIST, A_SINGLE_VALUE, NO, YES, can_be_written, form_of
 from sidemirror_server.memory.recoveries.observation import CameFrom, Form, Move, MoveKind, ValueKind
 
@@ -17,17 +17,19 @@ _NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,9})?\Z")
 # Currency signs and blanks stand around it; the sign that parts thousands does not part cents.
 _AROUND = r"[$£¥\u20a0-\u20cf\s]{0,5}"
 _AMOUNT = re.compile(
-    rf"(-?){_AROUND}(-?)(\d{{1,3}}(?:([.,' ])\d{{3}})(?:\4\d{{3}})*|\d+)(?:(?!\4)[.,](\d{{1,2}}))?{_AROUND}"
+    rf"(-?){_AROUND}(-?)(\d{{1,3}}([.,' ])(?:\d{{2,3}}\4)*\d{{3}}|\d+)(?:(?!\4)[.,](\d{{1,2}}))?{_AROUND}"
 )
 # Chosen here: no amount has more.
 _AMOUNT_CHARS = 40
-# What says more than a number: a unit, a bound, or brackets.
-_SAYS_MORE = re.compile(r"\d\s*(?:[^\W\d_]|%)|[<>≤≥~()]")
+# What says more than a number: a unit, a bound, or brackets around it.
+_SAYS_MORE = re.compile(r"\d\s{0,5}(?:[^\W\d_]|[%+])|[<>≤≥~≈±]|\A\s{0,5}\([^()]{0,40}\)\s{0,5}\Z")
 _RUN = re.compile(r"\d+|[^\W\d_]+")
-# Beside a number: it does not stand for several, nor for a version.
+# The same, where a number with its fraction is one: neither several numbers nor a version are written otherwise as one.
 _RUN_OR_NUMBER = re.compile(r"\d+(?:[.,]\s*\d+)*|[^\W\d_]+")
-# Longer values are not compared: of words and numbers it takes time with the square. Chosen here: ids, words, dates and
-# amounts are shorter.
+# So many digits are a number of a telephone or the like, whose parts stand between points.
+_IDENTIFIER_DIGITS = 9
+# Longer values are not compared: the time grows with the square of their words and numbers. Chosen here: ids, words,
+# dates and amounts are shorter.
 _COMPARED_CHARS = 300
 # What may be written with or without something before it, such as `#1` and `1`.
 _OF_SIGNS = {ValueKind.ID, ValueKind.WORD, ValueKind.NUMBER}
@@ -113,7 +115,7 @@ def _same_content(old: str, new: str) -> bool:
         return before in (YES if new == "true" else NO)
     if before == now or are_one_day(old.strip('"'), new.strip('"')):
         return True
-    if kinds == {ValueKind.DATE}:
+    if kinds == {ValueKind.DATE} or are_days(old.strip('"'), new.strip('"')):
         return False
     if ValueKind.NUMBER in kinds:
         amounts = {_amount(before), _amount(now)}
@@ -121,7 +123,7 @@ def _same_content(old: str, new: str) -> bool:
             return len(amounts) == 1
         if _SAYS_MORE.search(before):
             return False
-    run = _RUN_OR_NUMBER if ValueKind.NUMBER in kinds else _RUN
+    run = _RUN_OR_NUMBER if ValueKind.NUMBER in kinds and len(now) < _IDENTIFIER_DIGITS else _RUN
     shorter, longer = sorted((run.findall(before), run.findall(now)), key=lambda runs: len("".join(runs)))
     if "".join(shorter) == "".join(longer):
         return len("".join(longer)) >= FEWEST_VALUE_CHARS

@@ -53,6 +53,11 @@ def are_one_day(old: str, new: str) -> bool:
     return any(_are_one(before, now) for before in _reads(old) for now in _reads(new))
 
 
+def are_days(old: str, new: str) -> bool:
+    """Whether both values may be days."""
+    return any(_reads(old)) and any(_reads(new))
+
+
 def has_shape(value: str, shape: str) -> bool:
     """Whether a value is written so."""
     pattern = re.sub("[YMDhms]", "[0-9]", re.escape(shape.removesuffix(_OFFSET)))

@@ -1,6 +1,6 @@
 """Observations: what followed one failing call, as it is kept. Field names and values are part of the stored format.
 
-`trail.py` makes them, `moves.py` counts them. Of a move, `silencing_ids` are those by which a policy silences it.
+`trail.py` makes them, `moves.py` counts them. `silencing_ids`: the ids by which a policy silences a move.
 """
 
 from enum import StrEnum
