@@ -8,7 +8,7 @@ import tarfile
 import zipfile
 from io import BytesIO
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -20,6 +20,8 @@ BEFORE = "58da28682215acf2bd1ff51d000e8cd44b3c65f6"
 # Where what has landed is, as a clone knows it.
 _UPSTREAM = "refs/remotes/origin/main"
 _MIGRATIONS = "server/sidemirror_server/storage/sqlite/migrations"
+# Python before 3.11.4 has no filter. What git packed needs none.
+_FILTER: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 _SERVE = "from sidemirror_server.command import main; main()"
 
 
@@ -64,7 +66,7 @@ def source(commit: str, folder: Path, *paths: str) -> Path:
     if archive.returncode != 0:
         not_held(f"commit {commit}")
     with tarfile.open(fileobj=BytesIO(archive.stdout)) as files:
-        files.extractall(folder, filter="data")
+        files.extractall(folder, **_FILTER)
     return folder
 
 

@@ -83,7 +83,7 @@ BRAINTREE = re.compile(r"(?P<lead>access_token\$(?:production|sandbox)\$[0-9a-z]
 # Options of commands that take a secret, by the option's first letter, each with the commands that have it.
 # curl.se/docs/manpage.html, dev.mysql.com/doc/refman (connection options), redis.io/docs (redis-cli),
 # docs.docker.com/reference/cli/docker/login, and the manual of sshpass. `find` options that begin with -p are excluded.
-_QUOTED_VALUE = r"(?:(?!(?P=q))[^\r\n]){1,200}+(?=(?P=q))"
+_QUOTED_VALUE = r"(?:(?!(?P=q))[^\r\n]){1,200}(?=(?P=q))"
 _NO_REFERENCE = r"(?![$<{*]|\[redacted:)"
 _OPTION_VALUE = (
     rf"(?P<q>\\?[\"'])?(?P<password>{_NO_REFERENCE}"
@@ -117,7 +117,8 @@ OPTIONS = {
 
 PEM_HEAD = re.compile(r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 PEM_BODY = re.compile(
-    r"(?:[^-]|-(?!----))*+(?=-----END )|(?:(?:\s|\\[nr])*+[A-Za-z0-9+/=]{20,}+)*+(?:(?:\s|\\[nr])*+[A-Za-z0-9+/]*+=)?"
+    r"[^-]*+(?:-(?!----)[^-]*+)*(?=-----END )"
+    r"|(?:(?:\s|\\[nr])*+[A-Za-z0-9+/=]{20,}+)*+(?:(?:\s|\\[nr])*+[A-Za-z0-9+/]*+=)?"
 )
 
 # What may stand before the value of an `authorization` header.
@@ -156,10 +157,12 @@ CARD = re.compile(
 
 # Within quotation marks an escaped one ends no value, unless no other one follows. In a text that is escaped as a whole
 # it has a longer run of backslashes than the marks around the value; a backslash of the value itself has twice as many.
+# `run` is what is not read again: in Python before 3.11.5 no possessive quantifier may hold a reference to a group.
 _ESCAPED_MARK = r"(?(escapes)(?:(?:(?P=escapes)\\){2}|\\{1,15}+[\"'`])|\\[^\r\n])"
 _VALUE = (
     r"(?:(?P<q>(?P<escapes>\\{1,7})?[\"'`])(?P<quoted>(?!\[redacted:)"
-    rf"(?:(?:(?!(?P=q))(?:{_ESCAPED_MARK}|[^\r\n])){{3,1024}}+(?=(?P=q))|(?:(?!(?P=q))[^\r\n]){{3,1024}}+))(?P=q)"
+    rf"(?:(?=(?P<run>(?:(?!(?P=q))(?:{_ESCAPED_MARK}|[^\r\n])){{3,1024}}))(?P=run)(?=(?P=q))"
+    r"|(?:(?!(?P=q))[^\r\n]){3,1024}))(?P=q)"
     r"|(?P<bare>(?![\"'`=\\&]|\[redacted:)[^\s\"'`;,\\]{4,1024}+))"
 )
 # Where a `&` ends a value: before the next field of a form or of a query, and before another command. Of a name in
