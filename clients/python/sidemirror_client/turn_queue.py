@@ -78,7 +78,7 @@ class Queue:
         self._losses = losses
         self._lock = threading.Lock()
         # An event's id is made of both. The agent waits for it, and a UUID of its own takes longer.
-        self._id = uuid.uuid4()
+        self._id = str(uuid.uuid4())
         self._numbers = itertools.count(1)
         self.events: deque[pb.TurnEvent] = deque()
         self._reports: deque[Report] = deque()

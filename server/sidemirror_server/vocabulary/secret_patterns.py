@@ -118,7 +118,7 @@ OPTIONS = {
 PEM_HEAD = re.compile(r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 PEM_BODY = re.compile(
     r"[^-]*+(?:-(?!----)[^-]*+)*(?=-----END )"
-    r"|(?:(?:\s|\\[nr])*+[A-Za-z0-9+/=]{20,}+)*+(?:(?:\s|\\[nr])*+[A-Za-z0-9+/]*+=)?"
+    r"|(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{20,}+)*(?:(?:\s|\\[nr])*[A-Za-z0-9+/]*+=)?"
 )
 
 # What may stand before the value of an `authorization` header.
@@ -157,7 +157,7 @@ CARD = re.compile(
 
 # Within quotation marks an escaped one ends no value, unless no other one follows. In a text that is escaped as a whole
 # it has a longer run of backslashes than the marks around the value; a backslash of the value itself has twice as many.
-# `run` is what is not read again: in Python before 3.11.5 no possessive quantifier may hold a reference to a group.
+# `run` is not read again, as with a possessive quantifier; before Python 3.11.5 none may hold alternatives.
 _ESCAPED_MARK = r"(?(escapes)(?:(?:(?P=escapes)\\){2}|\\{1,15}+[\"'`])|\\[^\r\n])"
 _VALUE = (
     r"(?:(?P<q>(?P<escapes>\\{1,7})?[\"'`])(?P<quoted>(?!\[redacted:)"
@@ -175,7 +175,7 @@ _IS = r"(?:\s{1,3}(?:for|of|to)(?:\s{1,3}[^\s:=]{1,64}+){1,4}?)?\s{1,3}(?P<is>is
 # The blank in `--password x`, or in a netrc's `login me password x`. `secret_names.py` checks that it is one of these.
 _OPTION = r"(?P<option>[ \t]{1,4}(?:\\\r?\n[ \t]{0,16})?)"
 # What stands between a name and its value that are two members, as `name: DB_PASSWORD` and `value: x` of a container.
-_PAIR = r"\\{0,7}[\"'`]?(?:[,;\s]|\\{1,7}[nrt]){1,60}+\\{0,7}[\"'`]?value\\{0,7}[\"'`]?\s{0,3}[:=]\s{0,3}"
+_PAIR = r"\\{0,7}[\"'`]?(?:[,;\s]|\\{1,7}[nrt]){1,60}\\{0,7}[\"'`]?value\\{0,7}[\"'`]?\s{0,3}[:=]\s{0,3}"
 _HAS = rf"(?:{_SET}|{_PAIR}|{_IS}|{_OPTION}){_VALUE}"
 PASS = re.compile(rf"pass{_HAS}", re.IGNORECASE)
 PASSWORD = re.compile(rf"pass(?:w(?:or)?d|phrase|code){_HAS}", re.IGNORECASE)
@@ -192,7 +192,7 @@ DOCKER_ENV = re.compile(r"(?:^[ \t+>|\"'`-]{0,8}|(?<=\\n))ENV[ \t]{1,4}[\w.]{0,6
 # SQL: a text behind PASSWORD or IDENTIFIED BY in a statement about an account, where Oracle takes a bare word as well.
 # postgresql.org/docs/current/sql-createrole.html, dev.mysql.com/doc/refman/8.4/en/create-user.html
 _SQL_TEXT = (
-    r"[NE]?'(?P<quoted>(?!\[redacted:)(?:[^'\r\n]|''){1,256}+)'"
+    r"[NE]?'(?P<quoted>(?!\[redacted:)(?:[^'\r\n]|''){1,256})'(?!')"
     r"|\\{0,7}\"(?P<name>(?!\[redacted:)[^\"\\\r\n]{1,256}+)"
 )
 SQL_PASSWORD = re.compile(rf"password(?:\s{{1,8}}for\s{{1,8}}\S{{1,100}})?[\s(=]{{1,8}}(?:{_SQL_TEXT})", re.IGNORECASE)
