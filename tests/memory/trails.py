@@ -109,3 +109,9 @@ def row(
         advised=advised,
         followed=followed,
     )
+
+
+def only(*happened: Call | User, outcome: str = "success") -> Observation:
+    found = observed(*happened, outcome=outcome)
+    assert len(found) == 1
+    return found[0]

@@ -77,7 +77,7 @@ class Queue:
         self._link = link
         self._losses = losses
         self._lock = threading.Lock()
-        # An event's id is made of both. The agent waits for it, and a UUID of its own takes longer.
+        # An event's id is this one and a number. A UUID for each would take longer, and the agent waits for it.
         self._id = str(uuid.uuid4())
         self._numbers = itertools.count(1)
         self.events: deque[pb.TurnEvent] = deque()

@@ -155,9 +155,11 @@ CARD = re.compile(
     re.ASCII,
 )
 
-# Within quotation marks an escaped one ends no value, unless no other one follows. In a text that is escaped as a whole
-# it has a longer run of backslashes than the marks around the value; a backslash of the value itself has twice as many.
-# `run` is not read again, as with a possessive quantifier; before Python 3.11.5 none may hold alternatives.
+# An escaped quotation mark ends no value, unless no other mark follows. In a text that is escaped as a whole, an
+# escaped mark has more backslashes before it than the marks around the value, and a backslash of the value has twice as
+# many.
+# `run` is matched once and gives nothing back. A possessive quantifier would do that, but before Python 3.11.5 none can
+# hold alternatives.
 _ESCAPED_MARK = r"(?(escapes)(?:(?:(?P=escapes)\\){2}|\\{1,15}+[\"'`])|\\[^\r\n])"
 _VALUE = (
     r"(?:(?P<q>(?P<escapes>\\{1,7})?[\"'`])(?P<quoted>(?!\[redacted:)"

@@ -221,8 +221,8 @@ class _ModelCall:
 
 
 def _untraced(hook: Callable[..., Any]) -> Callable[..., Any]:
-    """The hook as a function that is no coroutine function, and returns its coroutine. LangChain wraps hooks for
-    LangSmith, which hands each call of a coroutine function to another thread twice, also where nothing is traced."""
+    """A plain function that returns the hook's coroutine. LangChain wraps each hook for LangSmith, and the wrapper of a
+    coroutine function hands each call to another thread twice, also where nothing is traced."""
 
     def called(request: Any, handler: Any) -> Any:
         return hook(request, handler)

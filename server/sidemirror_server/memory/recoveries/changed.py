@@ -24,9 +24,9 @@ _AMOUNT_CHARS = 40
 # What says more than a number: a unit, a bound, or brackets around it.
 _SAYS_MORE = re.compile(r"\d\s{0,5}(?:[^\W\d_]|[%+])|[<>≤≥~≈±]|\A\s{0,5}\([^()]{0,40}\)\s{0,5}\Z")
 _RUN = re.compile(r"\d+|[^\W\d_]+")
-# The same, where a number with its fraction is one: neither several numbers nor a version are written otherwise as one.
+# The same, but a number with its fraction is one part: `5, 6` and the version `1.2.3` are not the numbers 56 and 123.
 _RUN_OR_NUMBER = re.compile(r"\d+(?:[.,]\s*\d+)*|[^\W\d_]+")
-# So many digits are a number of a telephone or the like, whose parts stand between points.
+# A number of so many digits is a telephone number or the like, which may be written with points between its parts.
 _IDENTIFIER_DIGITS = 9
 # Longer values are not compared: the time grows with the square of their words and numbers. Chosen here: ids, words,
 # dates and amounts are shorter.

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from sidemirror_server.memory.recoveries import dates
 from sidemirror_server.memory.recoveries.observation import Form
 
-# Of a form of more parts, such as a UUID's, the kinds are told, each once. Chosen here: nobody reads on.
+# A form of more parts, such as a UUID's, is told as the kinds that it has, each once. Chosen here: nobody reads on.
 MOST_PARTS = 7
 # Chosen here: longer numbers are not filled with zeros.
 _MOST_DIGITS = 20
@@ -49,7 +49,7 @@ _LETTERS = {
     "capitalised": "a capitalised word",
     "letters": "letters",
 }
-# Of a sign that may come more than once.
+# The names of signs that may come more than once.
 _PLURALS = {name: f"{name}es" if name.endswith("sh") else f"{name}s" for name in _SIGNS.values()}
 _PHRASES = {
     **_LETTERS,
