@@ -196,7 +196,7 @@ def test_bad_changes(memory: ReflectiveMemoryServiceStub) -> None:
     update.changes.content = "  "
     assert refused(memory.UpdateReflection, update) == bad_field("changes.content")
     update.update_mask.paths.append("origin")
-    assert refused(memory.UpdateReflection, update) == bad_field("update_mask")
+    assert refused(memory.UpdateReflection, update) == bad_field("update_mask.paths[1]")
     unknown = pb.UpdateReflectionRequest(reflection_id="unknown", changes=pb.MemoryChanges(content="x"))
     assert refused(memory.UpdateReflection, unknown) == NOT_FOUND
     review = pb.ReviewReflectionRequest(**scope, reason="x")

@@ -51,9 +51,9 @@ def _revision(request: pb.UpdateReflectionRequest, revision_id: str, changed_by:
     changes = request.changes
     are_set = {field.name for field, _ in changes.ListFields()}
     paths = list(request.update_mask.paths) or [name for name in _READERS if name in are_set]
-    unknown = [path for path in paths if path not in _READERS]
-    if unknown or not paths:
-        raise BadInput([("update_mask", f"one or more of {', '.join(_READERS)}")])
+    wrong = [f"update_mask.paths[{index}]" for index, path in enumerate(paths) if path not in _READERS]
+    if wrong or not paths:
+        raise BadInput([(field, f"one or more of {', '.join(_READERS)}") for field in wrong or ["update_mask"]])
     if "content" in paths and not changes.content.strip():
         raise BadInput([("changes.content", "required, and not of blanks only")])
     given = {_RECORD_NAMES.get(path, path): _READERS[path](changes) for path in paths}
