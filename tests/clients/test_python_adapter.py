@@ -1,228 +1,211 @@
-"""What an adapter of an agent framework reports, whatever the framework hands over."""
+"""What an adapter of an agent framework reports, whatever the framework hands over, by the sidecar's record."""
 
 import asyncio
-import logging
+import uuid
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_client import Sidemirror
-from sidemirror_client.adapter import CURRENT, Added, Home, Run, Settings, as_text, first_to_watch
+from sidemirror_client import Sidemirror, Turn, connect
+from sidemirror_client.adapter import Added, Home, Run, Settings, as_text, first_to_watch
+from tests.clients.harness import Sidecar, sidecar
 
 
-class Recorded(Sidemirror):
-    """Stands for a client, and for its turn."""
-
-    def __init__(self) -> None:
-        self.waits = 0
-        self.started: dict[str, Any] = {}
-        self.events: list[pb.TurnEvent] = []
-        self.ended = 0
-        self.outcome: int | None = None
-
-    def begin_turn(self, turn_id: str = "", agent: str = "", **started: Any) -> Any:
-        self.started = started
-        return self
-
-    async def advice(self, _: float) -> list[pb.TurnDirective]:
-        self.waits += 1
-        return []
-
-    def take(self) -> list[pb.TurnDirective]:
-        return []
-
-    def report(self, event: pb.TurnEvent) -> None:
-        self.events.append(event)
-
-    def report_in_passing(self, event: pb.TurnEvent) -> None:
-        self.events.append(event)
-
-    def finish(self, outcome: int, goal: object = None) -> None:
-        self.ended += 1
-        self.outcome = outcome
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
+    with sidecar(tmp_path_factory.mktemp("sidecar")) as running:
+        yield running
 
 
-def run_on(client: Any, task: str = "task", *, advice: bool = True, agent: str = "") -> Run:
-    return Home(client, Settings(advice=advice)).begin(task, agent=agent)
+@pytest.fixture
+async def client(beside: Sidecar) -> AsyncIterator[Sidemirror]:
+    """In a project of the test's own."""
+    async with connect(beside.address, project_id=uuid.uuid4().hex) as connected:
+        yield connected
 
 
-def test_a_run_without_advice_says_so_at_its_start() -> None:
-    quiet, client = Recorded(), Recorded()
-    run_on(quiet, advice=False)
-    run_on(client)
-    assert quiet.started["without_advice"]
-    assert not client.started.get("without_advice")
+def run_on(client: Sidemirror, task: str = "task", *, agent: str = "", **settings: Any) -> Run:
+    return Home(client, Settings(**settings)).begin(task, agent=agent)
 
 
-def test_a_run_of_an_agent_with_a_shell_says_so_at_its_start() -> None:
-    shell, client = Recorded(), Recorded()
-    Home(shell, Settings(has_shell=True)).begin("task")
-    run_on(client)
-    assert shell.started["has_shell"]
-    assert not client.started.get("has_shell")
+async def on_record(client: Sidemirror) -> dict[str, list[pb.TurnEvent]]:
+    """The events of each turn of the project, by its task."""
+    assert await client.flush(60)
+    turns: dict[str, list[pb.TurnEvent]] = {}
+    async for seen in client.thinking.WatchTurns(pb.WatchTurnsRequest(follow=False)):
+        if seen.entry.HasField("event"):
+            turns.setdefault(seen.entry.turn_id, []).append(seen.entry.event)
+    return {events[0].turn_started.task: events for events in turns.values()}
 
 
-def test_half_characters_are_reported_as_question_marks() -> None:
-    client = Recorded()
+async def outcomes(client: Sidemirror) -> dict[str, int]:
+    """How each turn of the project has ended, by its task."""
+    return {task: events[-1].turn_finished.outcome for task, events in (await on_record(client)).items()}
+
+
+async def test_what_is_set_for_a_run_is_said_at_its_start(client: Sidemirror) -> None:
+    run_on(client, "plain")
+    run_on(client, "quiet", advice=False)
+    run_on(client, "shell", has_shell=True)
+    started = {task: events[0].turn_started for task, events in (await on_record(client)).items()}
+    assert {task: (one.without_advice, one.has_shell) for task, one in started.items()} == {
+        "plain": (False, False),
+        "quiet": (True, False),
+        "shell": (False, True),
+    }
+
+
+async def test_half_characters_are_reported_as_question_marks(client: Sidemirror) -> None:
     run = run_on(client, "open a\udc80")
     run.of("b\udc80").tool_called("c", "cat\ud800", {"path": "a\udc80"})
     run.tool_returned("c", "no \udc80")
-    called, returned = client.events
-    assert client.started["task"] == "open a?"
+    _, called, returned = (await on_record(client))["open a?"]
     assert (called.agent, called.tool_called.name, called.tool_called.arguments) == ("b?", "cat?", '{"path": "a?"}')
     assert returned.tool_returned.content == "no ?"
 
 
-def test_a_call_without_an_id_is_reported() -> None:
-    client = Recorded()
+async def test_a_call_without_an_id_is_reported(client: Sidemirror) -> None:
     nothing: Any = None
     run_on(client).tool_called(nothing, "cat", "")
-    assert [event.tool_called.name for event in client.events] == ["cat"]
+    _, called = (await on_record(client))["task"]
+    assert called.tool_called.name == "cat"
 
 
-def test_a_call_is_on_record_once_while_it_is_open_and_its_end_has_its_agent() -> None:
-    client = Recorded()
+async def test_a_call_is_on_record_once_while_it_is_open_and_its_end_has_its_agent(client: Sidemirror) -> None:
     run = run_on(client)
     run.of("clerk").tool_called("c", "cat", "")
     run.of("clerk").tool_called("c", "cat", "")
     assert run.is_open("c")
     run.tool_returned("c", "meow")
     assert not run.is_open("c")
-    called, returned = client.events
+    _, called, returned = (await on_record(client))["task"]
     assert (called.agent, returned.agent) == ("clerk", "clerk")
 
 
-async def test_a_run_in_a_tool_of_another_is_part_of_its_turn() -> None:
+async def test_a_run_in_a_tool_of_another_is_part_of_its_turn(client: Sidemirror) -> None:
     """Whichever adapter begins it. It has no end and no revision of its own."""
-    client, other = Recorded(), Recorded()
-    run = run_on(client, agent="boss")
-    outer = CURRENT.set(run)
-    inner = run_on(other, agent="clerk")
-    CURRENT.reset(outer)
-    inner.model_started()
-    assert await inner.revision("17") == ""
-    inner.end("17")
-    assert client.ended == 0
-    run.end("There are 17.")
-    assert [event.agent for event in client.events] == ["clerk", ""]
-    assert client.ended == 1
-    assert (other.started, other.events) == ({}, [])
+    run, wrong = run_on(client, agent="boss"), "There are 41 orders."
+    with run.inside():
+        inner = run_on(client, "inner", agent="clerk")
+    inner.tool_called("c", "run_sql", "SELECT count(*) FROM order")
+    inner.tool_returned("c", "no such table: order", is_error=True)
+    assert await inner.revision(wrong) == ""
+    inner.end(wrong)
+    assert not run.is_over
+    assert await run.revision(wrong) != ""
+    run.end("I could not count them.")
+    ((task, events),) = (await on_record(client)).items()
+    assert task == "task"
+    assert [(event.WhichOneof("kind"), event.agent) for event in events] == [
+        ("turn_started", "boss"),
+        ("tool_called", "clerk"),
+        ("tool_returned", "clerk"),
+        ("response_drafted", "boss"),
+        ("turn_finished", "boss"),
+    ]
 
 
-def test_a_run_that_begins_when_the_outer_one_is_over_is_a_turn_of_its_own() -> None:
-    client, other = Recorded(), Recorded()
+async def test_a_run_that_begins_when_the_outer_one_is_over_is_a_turn_of_its_own(client: Sidemirror) -> None:
     run = run_on(client)
-    outer = CURRENT.set(run)
-    run.end("17")
-    run_on(other, "later")
-    CURRENT.reset(outer)
-    assert other.started["task"] == "later"
+    with run.inside():
+        run.end("17")
+        run_on(client, "later")
+    assert set(await on_record(client)) == {"task", "later"}
 
 
-@pytest.mark.parametrize(
-    ("said", "outcome"),
-    [
-        (True, common_pb2.TASK_OUTCOME_SUCCESS),
-        (False, common_pb2.TASK_OUTCOME_FAILURE),
-        (common_pb2.TASK_OUTCOME_PARTIAL, common_pb2.TASK_OUTCOME_PARTIAL),
-        ("yes", common_pb2.TASK_OUTCOME_UNSPECIFIED),
-        (99, common_pb2.TASK_OUTCOME_UNSPECIFIED),
-    ],
-)
-def test_what_the_users_judge_says_is_the_outcome(said: Any, outcome: int) -> None:
-    client: Any = Recorded()
-    Home(client, Settings(outcome=lambda _: said)).begin("task").end("17")
-    assert client.outcome == outcome
-
-
-def test_a_judge_that_does_not_know_is_no_mistake(caplog: pytest.LogCaptureFixture) -> None:
-    client = Recorded()
-    Home(client, Settings(outcome=lambda _: None)).begin("task").end("17")
-    assert client.outcome == common_pb2.TASK_OUTCOME_UNSPECIFIED
+async def test_what_the_users_judge_says_is_the_outcome(client: Sidemirror, caplog: pytest.LogCaptureFixture) -> None:
+    """That it does not know is no mistake. What is no outcome is one."""
+    said: dict[str, Any] = {"17": True, "18": False, "some": common_pb2.TASK_OUTCOME_PARTIAL, "?": None}
+    for answer in said:
+        run_on(client, answer, outcome=said.get).end(answer)
+    ended = await outcomes(client)
     assert caplog.records == []
+    assert ended == {
+        "17": common_pb2.TASK_OUTCOME_SUCCESS,
+        "18": common_pb2.TASK_OUTCOME_FAILURE,
+        "some": common_pb2.TASK_OUTCOME_PARTIAL,
+        "?": common_pb2.TASK_OUTCOME_UNSPECIFIED,
+    }
 
 
-@pytest.mark.parametrize("setting", ["outcome", "redact"])
-def test_the_log_names_the_function_that_has_failed(setting: str, caplog: pytest.LogCaptureFixture) -> None:
-    def broken(_: str) -> Any:
-        raise RuntimeError("a slip")
+def slips(_: str) -> Any:
+    raise RuntimeError("a slip")
 
-    given: dict[str, Any] = {setting: broken}
-    with caplog.at_level(logging.ERROR):
-        Home(Recorded(), Settings(**given)).begin("task").end("17")
-    told = caplog.records[0]
-    assert f"`{setting}`" in told.getMessage()
+
+@pytest.mark.parametrize("judge", [lambda _: "yes", lambda _: 99, slips])
+async def test_a_judge_that_fails_is_named_in_the_log(
+    judge: Any, client: Sidemirror, caplog: pytest.LogCaptureFixture
+) -> None:
+    run_on(client, outcome=judge).end("17")
+    assert await outcomes(client) == {"task": common_pb2.TASK_OUTCOME_UNSPECIFIED}
+    (told,) = caplog.records
+    assert "`outcome`" in told.getMessage()
     assert told.exc_info is not None
 
 
+@pytest.mark.parametrize("redact", [lambda _: None, slips])
+async def test_a_redactor_that_fails_tells_nothing_and_is_named_in_the_log(
+    redact: Any, client: Sidemirror, caplog: pytest.LogCaptureFixture
+) -> None:
+    run_on(client, "secret", redact=redact)
+    assert set(await on_record(client)) == {"[not reported: the redactor failed]"}
+    assert ["`redact`" in told.getMessage() for told in caplog.records] == [True] * (redact is slips)
+
+
+async def test_how_a_run_ends_without_an_answer(client: Sidemirror) -> None:
+    """Seen to end as ERROR, against its lessons, when somebody interrupts it."""
+    stopped = (TimeoutError(), asyncio.CancelledError(), GeneratorExit(), KeyboardInterrupt(), SystemExit(1))
+    for error in (*stopped, RuntimeError("disk on fire")):
+        run_on(client, repr(error)).end(error=error)
+    timeouts = {repr(error): common_pb2.TASK_OUTCOME_TIMEOUT for error in stopped}
+    assert await outcomes(client) == {**timeouts, "RuntimeError('disk on fire')": common_pb2.TASK_OUTCOME_ERROR}
+
+
 @pytest.mark.parametrize(
-    ("error", "outcome"),
+    ("content", "says", "waits"),
     [
-        (TimeoutError(), common_pb2.TASK_OUTCOME_TIMEOUT),
-        (asyncio.CancelledError(), common_pb2.TASK_OUTCOME_TIMEOUT),
-        (GeneratorExit(), common_pb2.TASK_OUTCOME_TIMEOUT),
-        (KeyboardInterrupt(), common_pb2.TASK_OUTCOME_TIMEOUT),
-        (SystemExit(1), common_pb2.TASK_OUTCOME_TIMEOUT),
-        (RuntimeError("disk on fire"), common_pb2.TASK_OUTCOME_ERROR),
+        ("Error: no such table: orders", {}, 1),
+        ("no orders", {"is_error": True}, 1),
+        ({"ok": False}, {}, 1),
+        ("17", {}, 0),
+        ("Error: no such table: orders", {"has_worked": True}, 0),
     ],
 )
-def test_how_a_run_ends_without_an_answer(error: BaseException, outcome: int) -> None:
-    """Seen to end as ERROR, against its lessons, when somebody interrupts it."""
-    client = Recorded()
-    run_on(client).end(error=error)
-    assert client.outcome == outcome
+async def test_advice_is_waited_for_once_behind_what_may_have_failed(
+    content: Any, says: dict[str, bool], waits: int, client: Sidemirror, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether a tool or its framework has marked the failure or not; but not where it says that the call has worked,
+    whatever its text says. Seen to fail without `has_worked`."""
+    asked, advice = list[float](), Turn.advice
 
+    async def spied(turn: Turn, timeout_s: float) -> list[pb.TurnDirective]:
+        asked.append(timeout_s)
+        return await advice(turn, timeout_s)
 
-@pytest.mark.parametrize(
-    ("content", "is_error", "waits"),
-    [("Error: no such table: orders", False, 1), ("no orders", True, 1), ({"ok": False}, False, 1), ("17", False, 0)],
-)
-async def test_advice_is_waited_for_behind_what_may_have_failed(content: Any, is_error: bool, waits: int) -> None:
-    """Once; whether a tool or its framework has marked the failure or not."""
-    client = Recorded()
+    monkeypatch.setattr(Turn, "advice", spied)
     run = run_on(client)
     run.tool_called("c", "run_sql", "")
-    run.tool_returned("c", content, is_error=is_error)
+    run.tool_returned("c", content, **says)
     await run.advice()
     await run.advice()
-    assert client.waits == waits
+    assert len(asked) == waits
 
 
-async def test_advice_is_not_waited_for_behind_a_call_that_has_worked() -> None:
-    """Whatever its text says. Seen to fail without `has_worked`."""
-    client = Recorded()
-    run = run_on(client)
-    run.tool_called("c", "read_log", "")
-    run.tool_returned("c", "Error: no such table: orders", has_worked=True)
-    await run.advice()
-    assert client.waits == 0
-
-
-def test_a_run_is_watched_once_while_it_is_not_over() -> None:
-    first, second = Recorded(), Recorded()
-    run = first_to_watch("r", lambda: run_on(first))
+async def test_a_run_is_watched_once_while_it_is_not_over(client: Sidemirror) -> None:
+    """By its id; an empty one is nobody's."""
+    begin = partial(run_on, client)
+    run, nobodys = first_to_watch("r", begin), first_to_watch("", begin)
     assert run is not None
-    assert first_to_watch("r", lambda: run_on(second)) is None
-    assert first_to_watch("other", lambda: run_on(second)) is not None
+    assert nobodys is not None
+    watched = [first_to_watch(run_id, begin) is not None for run_id in ("r", "other", "")]
+    assert watched == [False, True, True]
     run.end("17")
-    assert first_to_watch("r", lambda: run_on(second)) is not None
-
-
-def test_a_run_without_an_id_is_always_watched() -> None:
-    client = Recorded()
-    kept = first_to_watch("", lambda: run_on(client))
-    assert kept is not None
-    assert first_to_watch("", lambda: run_on(client)) is not None
-
-
-def test_a_redactor_that_returns_no_text_tells_nothing() -> None:
-    client: Any = Recorded()
-    returns_nothing: Any = {}.get
-    Home(client, Settings(redact=returns_nothing)).begin("secret")
-    assert client.started["task"] == "[not reported: the redactor failed]"
+    assert first_to_watch("r", begin) is not None
 
 
 def test_what_was_added_is_added_again_at_its_place() -> None:
@@ -246,26 +229,20 @@ class Count:
     orders: int
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        ("17", "17"),
-        (Model(), '{"mode": "json", "sunny": true}'),
-        ([Count(17)], '[{"orders": 17}]'),
-    ],
-)
-def test_an_object_is_json_and_a_text_as_it_is(answer: Any, said: str) -> None:
-    assert as_text(answer) == said
-
-
 circle: list[Any] = []
 circle.append(circle)
 
 
 @pytest.mark.parametrize(
-    ("value", "said"), [({(1, 2): 3}, "{(1, 2): 3}"), (circle, "[[...]]"), ([Model], f"[{Model!r}]")]
+    ("value", "said"),
+    [
+        ("17", "17"),
+        (Model(), '{"mode": "json", "sunny": true}'),
+        ([Count(17)], '[{"orders": 17}]'),
+        ({(1, 2): 3}, "{(1, 2): 3}"),
+        (circle, "[[...]]"),
+        ([Model], f"[{Model!r}]"),
+    ],
 )
-def test_what_json_cannot_say_is_reported_as_python_shows_it(value: object, said: str) -> None:
-    client = Recorded()
-    run_on(client).tool_returned("c", value)
-    assert [event.tool_returned.content for event in client.events] == [said]
+def test_an_object_is_json_and_a_text_or_what_json_cannot_say_as_it_is(value: object, said: str) -> None:
+    assert as_text(value) == said
