@@ -323,57 +323,6 @@ func TestAScopeThatIsLeftEndsItsTurn(t *testing.T) {
 	}
 }
 
-// reflected is a directive with lessons of this receipt.
-func reflected(id, receipt string) *pb.TurnDirective {
-	return &pb.TurnDirective{DirectiveId: id, Kind: &pb.TurnDirective_Reflection{Reflection: &pb.MidTurnReflection{
-		Status: pb.ResultStatus_RESULT_STATUS_OK, Reflection: "look again",
-		Lessons: &pb.ContextBlock{ReceiptId: receipt, Text: "a lesson"},
-	}}}
-}
-
-// Two reflections come with the beginning, and the call that the second is about has worked with the next event. Seen to
-// fail when what is withdrawn is given, and when the outcome of its lessons is reported.
-func TestWhatIsWithdrawnIsGivenToNobody(t *testing.T) {
-	peer := &reportsPeer{ids: map[string]int{}}
-	client := listen(t, func(stream pb.ThinkingService_RunTurnServer) error {
-		said := []*pb.TurnDirective{reflected("stays", "r1"), reflected("goes", "r2")}
-		var withdrawn []string
-		for received := uint64(0); ; {
-			request, err := stream.Recv()
-			if err != nil {
-				return nil // the turn has ended
-			}
-			if received += uint64(len(request.Events)); received > 1 {
-				withdrawn = []string{"goes"}
-			}
-			ack := &pb.TurnDirective{Kind: &pb.TurnDirective_Ack{
-				Ack: &pb.TurnAck{Received: received, Durable: received, WithdrawnIds: withdrawn},
-			}}
-			if err := stream.Send(&pb.RunTurnResponse{Directives: append(said, ack)}); err != nil {
-				return err
-			}
-			said = nil
-		}
-	}, peer)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	turn := client.BeginTurn(TurnOptions{})
-	if err := client.Flush(ctx); err != nil {
-		t.Fatal(err)
-	}
-	turn.Report(ToolWorked("ok"))
-	if err := client.Flush(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if given := turn.Take(); len(given) != 1 || given[0].DirectiveId != "stays" {
-		t.Error(given)
-	}
-	turn.Finish(OutcomeFailure, nil)
-	if err := client.Flush(ctx); err != nil || len(peer.ids) != 1 {
-		t.Error(err, peer.ids)
-	}
-}
-
 // The end of a turn is taken all the same. Seen to fail when either is not counted.
 func TestATurnHasSoManyEventsAndAClientSoManyTurns(t *testing.T) {
 	client := connected(t, filepath.Join(t.TempDir(), "nobody.sock"))

@@ -42,7 +42,8 @@ class Nobody:
 @every_language
 def test_a_whole_turn(language: Language, beside: Sidecar) -> None:
     """Seen to fail for Python when advice does not wait for what is in progress, when a scope that is left does not end
-    its turn, when a call that has worked is reported as any other, and when a score that is none is sent."""
+    its turn, when a call that has worked is reported as any other, and when a score that is none is sent; for each
+    client when what is withdrawn is given, and when its lessons count as shown."""
     ran = run_scenario(ready(language), "turns.json", beside, language.folder)
     assert ran.errors.count("without its score: a number from 0 to 1") == 1
 

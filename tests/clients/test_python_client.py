@@ -343,24 +343,6 @@ async def test_a_score_that_is_none_is_left_out(sidecar: Sidecar, caplog: pytest
     assert said == ["turn unscored ends without its score: a number from 0 to 1, not nan"]
 
 
-async def test_what_is_withdrawn_is_given_to_nobody(sidecar: Sidecar) -> None:
-    """Neither by `advice` nor by `take`; what was taken before was shown. Seen to fail: told after the call worked."""
-    medium = pb.ThinkingConfig(level=pb.THINK_LEVEL_MEDIUM)
-    async with connect(f"127.0.0.1:{sidecar.port}") as sidemirror:
-        turn = sidemirror.begin_turn(task="t", config=medium)
-        for tool, asks in (("asks", True), ("waits", False)):
-            turn.tool_called(tool, "1")
-            turn.tool_returned("connection reset by peer", is_error=True)
-            if asks:
-                assert [one.WhichOneof("kind") for one in await turn.advice(20)] == ["reflection"]
-            else:
-                await until(lambda: turn._queue._directives[-1].HasField("reflection"))
-            turn.tool_called(tool, "1")
-            turn.tool_returned("ok")
-            assert await turn.advice(20) == []
-        assert [one.WhichOneof("kind") for one in turn.take()] == ["turn_plan"]
-
-
 async def test_a_goal_is_taught_by_the_calls_of_its_turn(sidecar: Sidecar) -> None:
     """Seen to fail, with “no reason was reported”, when the report does not name its turn."""
     async with connect(f"127.0.0.1:{sidecar.port}") as sidemirror:
