@@ -6,6 +6,7 @@ behind the results of the tools, and a wrong final answer is sent back to the mo
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -35,13 +36,17 @@ __all__ = ["Settings", "SidemirrorMiddleware"]
 ToolResult = ToolMessage | Command[Any]
 # The name of the messages that are added, by which a thread's state tells them from the user's.
 _OURS = "sidemirror"
+_log = logging.getLogger("sidemirror_client")
 
 
 class _Invocation:
     """What LangChain runs for one call of `invoke` or its like, with all agents in it: one turn. An agent begins it."""
 
-    def __init__(self) -> None:
+    def __init__(self, outer: _Invocation | None) -> None:
+        """`outer`: a stream whose reader begins this one meanwhile. It goes on in the context of its reader."""
+        self.outer = outer
         self.run: Run | None = None
+        self.is_over = False
         # One begins it, of the calls that a resumed invocation begins with, each in a thread.
         self.beginning = Lock()
         # How deep in the graph the agents stand whose answer is that of the turn.
@@ -49,6 +54,14 @@ class _Invocation:
 
 
 _CURRENT: ContextVar[_Invocation | None] = ContextVar("sidemirror_invocation", default=None)
+
+
+def _current() -> _Invocation | None:
+    """The one that runs in this context."""
+    invocation = _CURRENT.get()
+    while invocation is not None and invocation.is_over:
+        invocation = invocation.outer
+    return invocation
 
 
 class _Endings(BaseCallbackHandler):
@@ -62,9 +75,11 @@ class _Endings(BaseCallbackHandler):
         self._open: dict[UUID, _Invocation] = {}
 
     def on_chain_start(self, *_: Any, run_id: UUID, parent_run_id: UUID | None = None, **__: Any) -> None:
-        """Seen by everything that is run inside, whose contexts are copies of this one."""
-        if parent_run_id is None:
-            self._open[run_id] = invocation = _Invocation()
+        """Everything that is run inside has copies of this context. An outermost run may have a parent that is none of
+        LangChain's, such as a function that LangSmith traces."""
+        outer = _current()
+        if parent_run_id is None or outer is None:
+            self._open[run_id] = invocation = _Invocation(outer)
             _CURRENT.set(invocation)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
@@ -78,8 +93,10 @@ class _Endings(BaseCallbackHandler):
             run.end(error=error)
 
     def _ended(self, run_id: UUID) -> Run | None:
-        invocation = self._open.pop(run_id, None)
-        return invocation.run if invocation else None
+        if (invocation := self._open.pop(run_id, None)) is None:
+            return None
+        invocation.is_over = True
+        return invocation.run
 
 
 _ENDINGS = _Endings()
@@ -108,10 +125,10 @@ class SidemirrorMiddleware(AgentMiddleware[Any, Any]):
         if (run := self._run(request.state)) is None:
             return await handler(request)
         call = _ModelCall(run, request)
-        asked: ModelRequest[Any] | None = await call.first()
-        while asked is not None:
-            call.answered(await handler(asked))
-            asked = await call.again()
+        call.answered(await handler(await call.first()))
+        while (asked := await call.again()) is not None:
+            with call.revising():
+                call.answered(await handler(asked))
         return call.response()
 
     def wrap_model_call(
@@ -121,10 +138,10 @@ class SidemirrorMiddleware(AgentMiddleware[Any, Any]):
         if (run := self._run(request.state)) is None:
             return handler(request)
         call = _ModelCall(run, request)
-        asked: ModelRequest[Any] | None = waited(call.first(), request)
-        while asked is not None:
-            call.answered(handler(asked))
-            asked = waited(call.again(), None)
+        call.answered(handler(waited(call.first(), request)))
+        while (asked := waited(call.again(), None)) is not None:
+            with call.revising():
+                call.answered(handler(asked))
         return call.response()
 
     async def awrap_tool_call(
@@ -142,7 +159,7 @@ class SidemirrorMiddleware(AgentMiddleware[Any, Any]):
     def _run(self, state: Any) -> Run | None:
         """The part that this agent has in the invocation's turn. The turn begins here; after an interrupt that may be
         anywhere in an agent."""
-        invocation = _CURRENT.get()
+        invocation = _current()
         if invocation is None:
             return None
         depth = _depth()
@@ -178,6 +195,7 @@ class _ModelCall:
         self._run = run
         self._request = request
         self._last: ModelResponse[Any] = ModelResponse([])
+        self._is_to_stay = False
         # What the call leaves in the state.
         self._new: list[Any] = []
 
@@ -204,10 +222,27 @@ class _ModelCall:
 
     async def again(self) -> ModelRequest[Any] | None:
         """The request for another answer when a final one is wrong."""
-        last, why = next(reversed(self._last.result), None), ""
-        if isinstance(last, AIMessage) and not last.tool_calls:
-            why = await self._run.revision(last.text)
+        if self._is_to_stay:
+            return None
+        last, said = next(reversed(self._last.result), None), ""
+        if self._last.structured_response is not None:
+            said = as_text(self._last.structured_response)
+        elif isinstance(last, AIMessage) and not last.tool_calls:
+            said = last.text
+        why = await self._run.revision(said)
         return self._asked(why) if why else None
+
+    @contextmanager
+    def revising(self) -> Iterator[None]:
+        """A request for another answer. One that fails leaves the answer before it as it was."""
+        try:
+            yield
+        except GraphBubbleUp:
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever the second request raises, the first has an answer
+            _log.warning("a revision has failed (%s), and the answer before it stands", type(error).__name__)
+            self._new.pop()
+            self._is_to_stay = True
 
     def response(self) -> ModelResponse[Any]:
         """What the model has answered in the end, behind what was added."""

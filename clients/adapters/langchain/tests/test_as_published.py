@@ -11,13 +11,14 @@ from langchain.agents.middleware import wrap_tool_call
 from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import StructuredTool
+from langsmith import traceable, tracing_context
 from pydantic import BaseModel
 from scripted import stories
 from scripted.endpoint import Endpoint
-from scripted.record import Sidecar, assert_in_time
+from scripted.record import Sidecar, assert_in_time, assert_same, on_record, seen_by
 from scripted.wire import Call
 from sidemirror_langchain import Settings, SidemirrorMiddleware
-from tests.test_middleware import agent_of, ask, model
+from tests.test_middleware import agent_of, ask, model, search_payments
 
 from sidemirror.v1 import common_pb2
 from sidemirror_client import Sidemirror as Client
@@ -103,6 +104,49 @@ async def test_a_stream_that_is_left_is_no_error(
     assert sidecar.turns()[0].outcome == common_pb2.TASK_OUTCOME_TIMEOUT
 
 
+@pytest.mark.parametrize("how", ["stream", "astream"])
+async def test_whoever_reads_a_stream_may_run_another_agent_meanwhile(
+    endpoint: Endpoint, client: Client, sidecar: Sidecar, how: str
+) -> None:
+    """Seen to lose what the stream's agent did behind the other's run: its steps begin in the reader's context."""
+    endpoint.script("m", *stories.REPAIRED)
+    endpoint.scripts["other"] = lambda _: "Noted."
+    middleware = SidemirrorMiddleware(client=client)
+    agent, other = (agent_of(endpoint, name, middleware, run_sql) for name in ("m", "other"))
+    given, noted = {"messages": [("user", stories.TASK)]}, {"messages": [("user", "Note it.")]}
+    if how == "stream":
+
+        def read() -> None:
+            for _ in agent.stream(given):
+                other.invoke(noted)
+
+        await asyncio.to_thread(read)
+    else:
+        async for _ in agent.astream(given):
+            await other.ainvoke(noted)
+    events = sidecar.events(sidecar.turn_of(stories.TASK).turn_id)
+    assert_same(on_record(events, ""), seen_by(endpoint.seen["m"]))
+
+
+@pytest.mark.parametrize("how", ["ainvoke", "invoke"])
+async def test_a_function_that_langsmith_traces_may_stand_around_runs(
+    endpoint: Endpoint, client: Client, sidecar: Sidecar, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen to have no turn: LangChain calls the function the run's parent."""
+    monkeypatch.setenv("LANGSMITH_API_KEY", "x")
+    names = [endpoint.script(f"m{number}", *stories.REPAIRED) for number in range(2)]
+    with tracing_context(enabled="local"):
+        middleware = SidemirrorMiddleware(client=client)
+
+        @traceable
+        async def answers() -> list[str]:
+            return [await ask(agent_of(endpoint, name, middleware, run_sql), name, how) for name in names]
+
+        assert await answers() == [stories.RIGHT] * 2
+    for turn in sidecar.turns(2):
+        assert_same(on_record(sidecar.events(turn.turn_id), ""), seen_by(endpoint.seen[turn.task]))
+
+
 class Count(BaseModel):
     """A structured answer."""
 
@@ -126,6 +170,24 @@ async def test_a_structured_answer_is_judged_as_json(
     await agent.ainvoke({"messages": [("user", stories.TASK)]})
     assert sidecar.turns()[0].outcome == common_pb2.TASK_OUTCOME_SUCCESS
     assert len(judged) == 1
+
+
+class Total(BaseModel):
+    """A structured answer."""
+
+    answer: str
+
+
+@pytest.mark.parametrize("strategy", [ToolStrategy, ProviderStrategy])
+async def test_a_structured_answer_that_is_wrong_is_revised(endpoint: Endpoint, client: Client, strategy: Any) -> None:
+    """Seen to stay where a tool of LangChain's takes it."""
+    given = [{"answer": text} for text in (stories.WRONG_TOTAL, stories.RIGHT_TOTAL)]
+    said = [[Call("Total", one)] if strategy is ToolStrategy else json.dumps(one) for one in given]
+    endpoint.script("m", stories.MISCOUNTED[0], *said)
+    middleware = SidemirrorMiddleware(client=client)
+    agent = agent_of(endpoint, "m", middleware, search_payments, response_format=strategy(Total))
+    out = await agent.ainvoke({"messages": [("user", stories.PAYMENTS_TASK)]})
+    assert out["structured_response"] == Total(answer=stories.RIGHT_TOTAL)
 
 
 def test_a_name_of_an_agent_is_a_text(client: Client) -> None:

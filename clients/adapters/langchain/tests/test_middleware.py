@@ -161,6 +161,23 @@ async def test_a_wrong_answer_is_revised_once(endpoint: Endpoint, client: Client
     assert drafted.response_drafted.text == stories.RIGHT_TOTAL
 
 
+@pytest.mark.parametrize("how", WAYS)
+async def test_the_answer_stands_where_the_revision_fails(
+    endpoint: Endpoint, client: Client, sidecar: Sidecar, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Seen to end the run, which had an answer."""
+    endpoint.script("m", *stories.MISCOUNTED[:2], Fails(400))
+    middleware = SidemirrorMiddleware(Settings(revisions=2), client=client)
+    agent = agent_of(endpoint, "m", middleware, search_payments)
+    assert await ask(agent, stories.PAYMENTS_TASK, how) == stories.WRONG_TOTAL
+    assert len(endpoint.seen["m"]) == 3, "it was sent back"
+    warned = [one.getMessage() for one in caplog.records if one.name == "sidemirror_client"]
+    assert ["has failed" in one for one in warned] == [True]
+    (turn,) = sidecar.turns()
+    assert turn.outcome == common_pb2.TASK_OUTCOME_UNSPECIFIED
+    assert sidecar.events(turn.turn_id)[-2].response_drafted.text == stories.WRONG_TOTAL
+
+
 async def test_a_run_is_handed_to_no_more_threads_than_without_it(endpoint: Endpoint, client: Client) -> None:
     """The framework's wrapper of hooks does so, unless LangSmith traces the run."""
 
