@@ -217,6 +217,16 @@ def test_what_was_added_is_added_again_at_its_place() -> None:
     assert later == [*first, "call", "result", "ONE", "TWO"]
 
 
+def test_what_stood_behind_a_message_that_is_gone_is_left_out() -> None:
+    """Seen to stand between a call and its result."""
+    added = Added()
+    before: list[Any] = [{"said": "task"}, {"said": "call"}, {"said": "failure"}]
+    assert added.to(before, ["advice"], str)[3:] == ["advice"]
+    assert added.to([before[0], "call", "call", "result", "result"], [], str)[2:] == ["call", "result", "result"]
+    before[2]["said"] = "changed by others behind us"
+    assert added.to([*before[:2], {"said": "failure"}, "call"], [], str)[3:] == ["advice", "call"]
+
+
 class Model:
     """As pydantic has them."""
 

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import deepcopy
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
@@ -293,15 +294,17 @@ class Added:
     same places, so that requests go on from one another."""
 
     def __init__(self) -> None:
-        # Each text with the number of messages before it.
-        self._texts: list[tuple[int, str]] = []
+        # Each text with the number of messages before it, and the last of them as it was.
+        self._texts: list[tuple[int, list[Any], str]] = []
 
     def to(self, messages: Sequence[T], texts: Sequence[str], message: Callable[[str], T]) -> list[T]:
-        """The messages with what was added before, and with these texts behind them."""
-        self._texts += [(len(messages), text) for text in texts]
+        """The messages with what was added before, and with these texts behind them. Where the message before a text
+        has been taken away, the text is left out: it might part a call and its result."""
+        self._texts += [(len(messages), deepcopy(list(messages[-1:])), text) for text in texts]
         full = list(messages)
-        for place, text in reversed(self._texts):
-            full.insert(place, message(text))
+        for place, before, text in reversed(self._texts):
+            if list(messages[max(0, place - 1) : place]) == before:
+                full.insert(place, message(text))
         return full
 
 

@@ -6,14 +6,22 @@ task stand behind the user's input, advice behind the results of the tools, and 
 
 import asyncio
 import logging
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from inspect import isawaitable
 from types import MethodType
 from typing import Any, TypeVar, cast
 
-from agents import Agent, ModelResponse, RunConfig, RunHooks, RunResult, RunResultStreaming
+from agents import (
+    Agent,
+    InputGuardrailTripwireTriggered,
+    ModelResponse,
+    RunConfig,
+    RunHooks,
+    RunResult,
+    RunResultStreaming,
+)
 from agents.run import AgentRunner, CallModelData, ModelInputData, get_default_agent_runner
 
 from sidemirror_client import Sidemirror
@@ -24,6 +32,8 @@ __all__ = ["Settings", "SidemirrorRunner"]
 # What the SDK tells the model of an error. Older versions, such as 0.20, go on with the error itself.
 _FAILED = "An error occurred while running the tool. Please try again."
 _AND_WHY = f"{_FAILED} Error: "
+# What tools return that have an id when they are called.
+_ENDS = ("function_call_output", "custom_tool_call_output")
 _log = logging.getLogger("sidemirror_client")
 M = TypeVar("M", bound=Callable[..., Any])
 
@@ -61,14 +71,10 @@ class SidemirrorRunner(AgentRunner):
         """As `Runner.run`, with its arguments. A wrong final answer has another run follow, whose result this is
         unless that fails."""
         watch = self._watch(starting_agent, input, given)
-        try:
-            with watch.run.inside():
-                result = await _sdk().run(starting_agent, input, **watch.arguments(given))
-                while (revised := await _revised(result, watch, given)) is not result:
-                    result = revised
-        except BaseException as error:
-            watch.failed(error)
-            raise
+        with watch.watching():
+            result = await _sdk().run(starting_agent, input, **watch.arguments(given))
+            while (revised := await _revised(result, watch, given)) is not result:
+                result = revised
         watch.ended(result)
         return result
 
@@ -81,7 +87,7 @@ class SidemirrorRunner(AgentRunner):
     def run_streamed(self, starting_agent: Agent[Any], input: Any, **given: Any) -> RunResultStreaming:  # noqa: A002  # as above
         """As `Runner.run_streamed`. The final answer is shown as it comes, so that nothing is revised."""
         watch = self._watch(starting_agent, input, given)
-        with watch.run.inside():
+        with watch.watching():
             result = _sdk().run_streamed(starting_agent, input, **watch.arguments(given))
         cast("asyncio.Task[Any]", result.run_loop_task).add_done_callback(lambda done: watch.finished(result, done))
         return result
@@ -89,22 +95,30 @@ class SidemirrorRunner(AgentRunner):
     def _watch(self, agent: Agent[Any], given_input: Any, given: dict[str, Any]) -> "_Watch":
         session = given.get("conversation_id") or getattr(given.get("session"), "session_id", "")
         run = self._home.begin(_task(given_input), session_id=session or "", agent=agent.name)
-        return _Watch(run, is_stateless=not _kept_elsewhere(given))
+        return _Watch(run)
 
 
 class _Watch:
     """What looks at one run."""
 
-    def __init__(self, run: Run, *, is_stateless: bool) -> None:
-        """`is_stateless`: each request has the whole conversation."""
+    def __init__(self, run: Run) -> None:
         self.run = run
-        self._is_stateless = is_stateless
         self.agent = ""
         # Changes of a request are not in the SDK's history.
         self._added = Added()
         # This run's calls, of which some may not have ended, and what was raised in calls.
         self._calls: list[str] = []
         self._errors: dict[str, Exception] = {}
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """While the SDK is at work: agents that begin are part of this run, and what it raises is its end."""
+        try:
+            with self.run.inside():
+                yield
+        except BaseException as error:
+            self.failed(error)
+            raise
 
     def arguments(self, given: dict[str, Any], more: dict[str, Any] | None = None) -> dict[str, Any]:
         """The arguments of `Runner.run`, with ours around the user's own hooks and filters."""
@@ -137,8 +151,7 @@ class _Watch:
     async def _with_advice(self, items: list[Any], agent: Agent[Any]) -> list[Any]:
         self._results(items)
         texts = await self.run.texts([tool.name for tool in agent.tools])
-        added = self._added if self._is_stateless else Added()
-        return added.to(items, texts, lambda text: {"role": "user", "content": text})
+        return self._added.to(items, texts, lambda text: {"role": "user", "content": text})
 
     def _formatter(self, inner: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
         def formatted(arguments: Any) -> Any:
@@ -152,8 +165,9 @@ class _Watch:
         """The model's answer, and the calls in it."""
         run, text, usage = self.run.of(agent.name), "", response.usage
         for item in response.output:
-            for part in getattr(item, "content", None) or ():
-                text += getattr(part, "text", "") or ""
+            # Not what it has reasoned.
+            for part in item.content if item.type == "message" else ():
+                text += getattr(part, "text", "")
         run.model_returned(text, usage.input_tokens, usage.output_tokens)
         for item in response.output:
             if item.type == "function_call":
@@ -174,7 +188,7 @@ class _Watch:
     def _results(self, items: list[Any]) -> None:
         """The ends of calls, as the next request has them."""
         for item in items:
-            is_end = isinstance(item, dict) and item.get("type") == "function_call_output"
+            is_end = isinstance(item, dict) and item.get("type") in _ENDS
             if is_end and self.run.is_open(call_id := item["call_id"]):
                 text = as_text(item["output"])
                 if error := self._errors.pop(call_id, None):
@@ -189,10 +203,11 @@ class _Watch:
 
     def raised(self, error: BaseException) -> None:
         """The SDK's run has raised; where it has put an error of its own around a tool's, that is on record. Calls that
-        have come to their end are on record as they did, and those that were cancelled have none."""
+        have come to their end are on record as they did, and those that a guardrail or a cancellation stopped have
+        none."""
         if data := getattr(error, "run_data", None):
             self._results([item.to_input_item() for item in data.new_items])
-        if isinstance(error, Exception):
+        if isinstance(error, Exception) and not isinstance(error, InputGuardrailTripwireTriggered):
             for call_id in filter(self.run.is_open, self._calls):
                 self.run.tool_failed(call_id, error.__cause__ or error)
 
