@@ -13,6 +13,7 @@ from typing import Any
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
@@ -64,7 +65,7 @@ class SidemirrorPlugin(BasePlugin):
         """It begins. One that a tool makes, such as AgentTool, is part of the outer one. Of one that is cancelled ADK
         tells no plugin: its task does."""
         message, key = invocation_context.user_content, invocation_context.invocation_id
-        task = "".join(part.text or "" for part in (message.parts if message else None) or ())
+        task = _text_of(message.parts if message else None)
         agent = invocation_context.agent.name if invocation_context.agent else ""
         begin = partial(self._home.begin, task, session_id=_session_id(invocation_context.session), agent=agent)
         if (run := first_to_watch(key, begin)) is None:
@@ -78,6 +79,13 @@ class SidemirrorPlugin(BasePlugin):
             runs.add_done_callback(done)
             # It may be a worker's, and live as long as the process.
             watch.let_go = partial(runs.remove_done_callback, done)
+        return None
+
+    async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> Event | None:
+        """A final one has the answer; that of an agent with an output schema may come of a tool."""
+        watch = self._open.get(invocation_context.invocation_id)
+        if watch and event.content and event.is_final_response() and not event.get_function_calls():
+            watch.answer = _text_of(event.content.parts) or watch.answer
         return None
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
@@ -117,17 +125,14 @@ class SidemirrorPlugin(BasePlugin):
         if watch is None or llm_response.partial or llm_response.content is None:
             return None
         run, parts = watch.run.of(callback_context.agent_name), llm_response.content.parts or []
-        text, usage = "".join(part.text or "" for part in parts), llm_response.usage_metadata
+        text, usage = _text_of(parts), llm_response.usage_metadata
         asked, answered = (usage.prompt_token_count, usage.candidates_token_count) if usage else (0, 0)
         run.model_returned(text, asked, answered)
         calls = [part.function_call for part in parts if part.function_call]
         for call in calls:
             if call.id:
                 run.tool_called(call.id, call.name or "", call.args or {})
-        if calls or not text:
-            return None
-        watch.answer = text
-        if why := await run.revision(text):
+        if not calls and (why := await run.revision(text)):
             # In place: behind a plugin that gives an answer ADK asks no other, nor the agent's own callbacks.
             llm_response.custom_metadata = {**(llm_response.custom_metadata or {}), REVISION: why}
         return None
@@ -172,6 +177,11 @@ class SidemirrorPlugin(BasePlugin):
             run.tool_called(call_id, tool.name, tool_args or {})
             run.tool_failed(call_id, error)
         return None
+
+
+def _text_of(parts: Iterable[types.Part] | None) -> str:
+    """What is said to the user; not what a model has thought."""
+    return "".join(part.text or "" for part in parts or () if not part.thought)
 
 
 def _session_id(session: Session) -> str:
