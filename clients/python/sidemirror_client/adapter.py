@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import deepcopy
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from sidemirror.v1 import common_pb2
@@ -38,13 +38,22 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+W = TypeVar("W", bound="Watch")
 _log = logging.getLogger("sidemirror_client")
 
 
 # The run whose tool runs. Agents that the tool runs, of whichever framework, are part of its turn.
 CURRENT: ContextVar["Run | None"] = ContextVar("sidemirror_run", default=None)
-# The runs that are watched, by the framework's id of each.
-_WATCHED: "WeakValueDictionary[str, Run]" = WeakValueDictionary()
+# What watches runs, by the framework's id of each.
+_WATCHED: "WeakValueDictionary[str, Watch]" = WeakValueDictionary()
+
+
+class Watch(Protocol):
+    """What watches a run, such as `Run` itself."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the run has ended."""
 
 
 class Home:
@@ -308,16 +317,17 @@ class Added:
         return full
 
 
-def first_to_watch(run_id: str, begin: Callable[[], Run]) -> Run | None:
-    """The run that `begin` begins, whose id is the framework's; None while another one with that id is not over: two
-    instances of an adapter in one agent have one turn, by the settings of the first. An empty id is nobody's."""
+def first_to_watch(run_id: str, begin: Callable[[], W]) -> W | None:
+    """What `begin` makes, for the run with this id of the framework's; None while what it has made for that id is not
+    over: two instances of an adapter in one agent have one turn, by the settings of the first. An empty id is
+    nobody's."""
     watched = _WATCHED.get(run_id)
     if watched is not None and not watched.is_over:
         return None
-    run = begin()
+    watch = begin()
     if run_id:
-        _WATCHED[run_id] = run
-    return run
+        _WATCHED[run_id] = watch
+    return watch
 
 
 def error_of(done: "asyncio.Task[Any]") -> BaseException | None:

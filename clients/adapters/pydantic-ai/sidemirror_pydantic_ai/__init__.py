@@ -62,15 +62,17 @@ class Sidemirror(AbstractCapability[AgentDepsT]):
             provider=ctx.model.system,
             model=ctx.model.model_name,
         )
-        run = first_to_watch(ctx.run_id or "", begin)
-        return AbstractCapability() if run is None else _OfRun(run)
+        return first_to_watch(ctx.run_id or "", lambda: _OfRun[AgentDepsT](begin)) or AbstractCapability()
 
 
 class _OfRun(AbstractCapability[AgentDepsT]):
-    """One run of one agent."""
+    """One run of one agent. It may wait for others, and be cancelled meanwhile: `begin` is called when it begins."""
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
+    _run: Run
+
+    def __init__(self, begin: Callable[[], Run]) -> None:
+        self._begin = begin
+        self.is_over = False
         # What the model's last answer came to, if it was a final one.
         self._answer: str | None = None
         self._last_usage = RequestUsage()
@@ -83,7 +85,8 @@ class _OfRun(AbstractCapability[AgentDepsT]):
         return CapabilityOrdering(position="outermost")
 
     async def wrap_run(self, ctx: RunContext[AgentDepsT], *, handler: WrapRunHandler) -> AgentRunResult[Any]:
-        """The run's end, whichever it is."""
+        """The run's beginning and its end, whichever it is."""
+        self._run = self._begin()
         try:
             result = await handler()
         except BaseException as error:
@@ -91,6 +94,8 @@ class _OfRun(AbstractCapability[AgentDepsT]):
             shown = self._answer if isinstance(error, asyncio.CancelledError) else None
             self._run.end(shown, None if shown is not None else error)
             raise
+        finally:
+            self.is_over = True
         waits = isinstance(result.output, DeferredToolRequests)
         self._run.end(None if waits else _text(result.output))
         return result

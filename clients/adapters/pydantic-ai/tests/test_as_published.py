@@ -1,5 +1,6 @@
 """What agents do that the framework's own documentation shows, and how the capability may be given wrongly."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from pydantic_ai import Agent
 from scripted import stories
 from scripted.endpoint import Endpoint
 from scripted.record import Sidecar, assert_in_time, assert_same, on_record, seen_by
-from scripted.wire import Call
+from scripted.wire import Call, Hangs
 from sidemirror_pydantic_ai import Settings, Sidemirror
 from tests.test_capability import agent_of, model
 
@@ -45,6 +46,23 @@ async def test_two_instances_have_one_turn(endpoint: Endpoint, client: Client, s
     endpoint.script("n", stories.RIGHT)
     await agent.run(stories.TASK, model=model(endpoint, "n"), **more)
     assert len(sidecar.turns(2)) == 2, "the next run is watched again"
+
+
+async def test_a_run_that_is_cancelled_before_its_turn_comes_leaves_none_open(
+    endpoint: Endpoint, client: Client, sidecar: Sidecar
+) -> None:
+    """Seen to leave the turn of a run that waited for another one's end."""
+    endpoint.script("m", Hangs(), stories.RIGHT)
+    agent = Agent(model(endpoint, "m"), capabilities=[Sidemirror(client=client)], max_concurrency=1)
+    first = asyncio.ensure_future(agent.run("first"))
+    await asyncio.to_thread(endpoint.wait_for, "m")
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(agent.run("second"), 0.2)
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    assert (await agent.run("third")).output == stories.RIGHT
+    assert [turn.task for turn in sidecar.turns(2)] == ["first", "third"]
 
 
 async def test_the_class_is_no_capability(endpoint: Endpoint) -> None:
