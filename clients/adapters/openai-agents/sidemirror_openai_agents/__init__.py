@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from inspect import isawaitable
 from types import MethodType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, Unpack, cast
 
 from agents import (
     Agent,
@@ -22,7 +22,7 @@ from agents import (
     RunResult,
     RunResultStreaming,
 )
-from agents.run import AgentRunner, CallModelData, ModelInputData, get_default_agent_runner
+from agents.run import AgentRunner, CallModelData, ModelInputData, RunOptions, get_default_agent_runner
 
 from sidemirror_client import Sidemirror
 from sidemirror_client.adapter import Added, Home, Run, Settings, as_text, error_of
@@ -67,42 +67,49 @@ class SidemirrorRunner(AgentRunner):
         self._home = Home(client, settings)
 
     @_of_an_instance
-    async def run(self, starting_agent: Agent[Any], input: Any, **given: Any) -> RunResult:  # noqa: A002  # the SDK's
+    async def run(self, starting_agent: Agent[Any], input: Any, **given: Unpack[RunOptions[Any]]) -> RunResult:  # noqa: A002  # the SDK's
         """As `Runner.run`, with its arguments. A wrong final answer has another run follow, whose result this is
         unless that fails."""
         watch = self._watch(starting_agent, input, given)
         with watch.watching():
-            result = await _sdk().run(starting_agent, input, **watch.arguments(given))
-            while (revised := await _revised(result, watch, given)) is not result:
+            result = await _sdk().run(starting_agent, input, **watch.arguments())
+            while (revised := await _revised(result, watch)) is not result:
                 result = revised
         watch.ended(result)
         return result
 
     @_of_an_instance
-    def run_sync(self, starting_agent: Agent[Any], input: Any, **given: Any) -> RunResult:  # noqa: A002  # the SDK's
+    def run_sync(self, starting_agent: Agent[Any], input: Any, **given: Unpack[RunOptions[Any]]) -> RunResult:  # noqa: A002  # the SDK's
         """As `Runner.run_sync`: for callers without a loop. All of a thread's runs are on one."""
-        return super().run_sync(starting_agent, input, **given)
+        return super().run_sync(starting_agent, input, **_known(given))
 
     @_of_an_instance
-    def run_streamed(self, starting_agent: Agent[Any], input: Any, **given: Any) -> RunResultStreaming:  # noqa: A002  # as above
+    def run_streamed(
+        self,
+        starting_agent: Agent[Any],
+        input: Any,  # noqa: A002  # the SDK's
+        **given: Unpack[RunOptions[Any]],
+    ) -> RunResultStreaming:
         """As `Runner.run_streamed`. The final answer is shown as it comes, so that nothing is revised."""
         watch = self._watch(starting_agent, input, given)
         with watch.watching():
-            result = _sdk().run_streamed(starting_agent, input, **watch.arguments(given))
+            result = _sdk().run_streamed(starting_agent, input, **watch.arguments())
         cast("asyncio.Task[Any]", result.run_loop_task).add_done_callback(lambda done: watch.finished(result, done))
         return result
 
-    def _watch(self, agent: Agent[Any], given_input: Any, given: dict[str, Any]) -> "_Watch":
+    def _watch(self, agent: Agent[Any], given_input: Any, options: RunOptions[Any]) -> "_Watch":
+        given = _known(options)
         session = given.get("conversation_id") or getattr(given.get("session"), "session_id", "")
         run = self._home.begin(_task(given_input), session_id=session or "", agent=agent.name)
-        return _Watch(run)
+        return _Watch(run, given)
 
 
 class _Watch:
     """What looks at one run."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, given: dict[str, Any]) -> None:
         self.run = run
+        self.given = given
         self.agent = ""
         # Changes of a request are not in the SDK's history.
         self._added = Added()
@@ -120,18 +127,18 @@ class _Watch:
             self.failed(error)
             raise
 
-    def arguments(self, given: dict[str, Any], more: dict[str, Any] | None = None) -> dict[str, Any]:
+    def arguments(self, **more: Any) -> dict[str, Any]:
         """The arguments of `Runner.run`, with ours around the user's own hooks and filters."""
         # Without one: newer versions close the model provider of a run whose configuration they have made.
-        config: RunConfig | dict[str, Any] = given.get("run_config") or {}
+        config: RunConfig | dict[str, Any] = self.given.get("run_config") or {}
         theirs = config if isinstance(config, dict) else vars(config)
         ours: dict[str, Any] = {
             "call_model_input_filter": self._filter(theirs.get("call_model_input_filter")),
             "tool_error_formatter": self._formatter(theirs.get("tool_error_formatter")),
         }
-        hooks = _Hooks(self, given.get("hooks") or RunHooks())
+        hooks = _Hooks(self, self.given.get("hooks") or RunHooks())
         watched = {**config, **ours} if isinstance(config, dict) else replace(config, **ours)
-        return {**given, **(more or {}), "hooks": hooks, "run_config": watched}
+        return {**self.given, **more, "hooks": hooks, "run_config": watched}
 
     def _filter(self, inner: Callable[[CallModelData[Any]], Any] | None) -> Callable[[CallModelData[Any]], Any]:
         async def filtered(data: CallModelData[Any]) -> ModelInputData:
@@ -260,13 +267,20 @@ def _sdk() -> AgentRunner:
     return AgentRunner() if isinstance(default, SidemirrorRunner) else default
 
 
+def _known(given: RunOptions[Any]) -> dict[str, Any]:
+    """The arguments. Raises TypeError, as `Runner` does, for what is none: the SDK's own runner passes over it."""
+    if unknown := given.keys() - RunOptions.__annotations__.keys():
+        raise TypeError(f"Runner has no argument {', '.join(sorted(unknown))}")
+    return dict[str, Any](given)
+
+
 def _kept_elsewhere(given: dict[str, Any]) -> bool:
     """Whether OpenAI keeps the conversation, and requests have only what is new."""
     names = ("conversation_id", "previous_response_id", "auto_previous_response_id")
     return any(given.get(name) for name in names)
 
 
-async def _revised(result: RunResult, watch: _Watch, given: dict[str, Any]) -> RunResult:
+async def _revised(result: RunResult, watch: _Watch) -> RunResult:
     """The result, or where its answer is wrong that of a second run, which has the turns that the first has left; the
     same result where the second raises."""
     left = None if result.max_turns is None else result.max_turns - len(result.raw_responses)
@@ -276,14 +290,14 @@ async def _revised(result: RunResult, watch: _Watch, given: dict[str, Any]) -> R
     if not (why := await watch.run.revision(as_text(result.final_output))):
         return result
     # One context counts the tokens of both.
-    more = {**_goes_on(result, why, given), "max_turns": left, "context": result.context_wrapper}
+    more = {**_goes_on(result, why, watch.given), "max_turns": left, "context": result.context_wrapper}
     try:
-        return await _sdk().run(result.last_agent, **watch.arguments(given, more))
+        return await _sdk().run(result.last_agent, **watch.arguments(**more))
     except Exception as error:  # noqa: BLE001  # whatever the second run raises, the first has an answer
         _log.warning("a second run, to revise its answer, has failed (%s): the answer stands", type(error).__name__)
         watch.raised(error)
         with suppress(Exception):
-            await _forgotten(given.get("session"), why)
+            await _forgotten(watch.given.get("session"), why)
         return result
 
 

@@ -118,6 +118,13 @@ def test_the_class_is_no_runner(endpoint: Endpoint, how: str) -> None:
         call(agent_of(endpoint, "m"), stories.TASK)
 
 
+@pytest.mark.parametrize("how", ["run", "run_sync", "run_streamed"])
+async def test_an_argument_that_runner_has_not_is_refused(endpoint: Endpoint, away: Client, how: str) -> None:
+    """Seen to be passed over, as the SDK's own runner does behind `Runner`."""
+    with pytest.raises(TypeError, match="max_turn"):
+        await ask(SidemirrorRunner(client=away), agent_of(endpoint, "m"), stories.TASK, how, max_turn=3)
+
+
 class Count(BaseModel):
     """A structured answer."""
 
