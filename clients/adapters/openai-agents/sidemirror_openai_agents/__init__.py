@@ -6,6 +6,7 @@ task stand behind the user's input, advice behind the results of the tools, and 
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -113,8 +114,8 @@ class _Watch:
         self.agent = ""
         # Changes of a request are not in the SDK's history.
         self._added = Added()
-        # This run's calls, of which some may not have ended, and what was raised in calls.
-        self._calls: list[str] = []
+        # This run's calls, of which some may not have ended, with their tools' names; and what was raised in calls.
+        self._calls: dict[str, str] = {}
         self._errors: dict[str, Exception] = {}
 
     @contextmanager
@@ -178,19 +179,18 @@ class _Watch:
         run.model_returned(text, usage.input_tokens, usage.output_tokens)
         for item in response.output:
             if item.type == "function_call":
-                self._calls.append(item.call_id)
+                self._calls[item.call_id] = item.name
                 run.tool_called(item.call_id, item.name, item.arguments)
 
     def called(self, agent: Agent[Any], context: Any) -> None:
         """A tool begins. Tools of the SDK's own, such as a shell, have no id here."""
         if call_id := getattr(context, "tool_call_id", ""):
-            self._calls.append(call_id)
+            self._calls[call_id] = context.tool_name
             self.run.of(agent.name).tool_called(call_id, context.tool_name, context.tool_arguments)
 
     def returned(self, context: Any) -> None:
         """A tool has come to its end: what the run raises from here is not its error."""
-        call_id = getattr(context, "tool_call_id", "")
-        self._calls = [one for one in self._calls if one != call_id]
+        self._calls.pop(getattr(context, "tool_call_id", ""), None)
 
     def _results(self, items: list[Any]) -> None:
         """The ends of calls, as the next request has them."""
@@ -215,7 +215,10 @@ class _Watch:
         if data := getattr(error, "run_data", None):
             self._results([item.to_input_item() for item in data.new_items])
         if isinstance(error, Exception) and not isinstance(error, InputGuardrailTripwireTriggered):
-            for call_id in filter(self.run.is_open, self._calls):
+            is_open = {call_id: name for call_id, name in self._calls.items() if self.run.is_open(call_id)}
+            # The SDK says whose error it is; calls beside that were cancelled, or have not begun.
+            whose = [one for one, name in is_open.items() if re.search(rf"\b[Tt]ool {re.escape(name)}\b", str(error))]
+            for call_id in whose or is_open:
                 self.run.tool_failed(call_id, error.__cause__ or error)
 
     def ended(self, result: RunResult | RunResultStreaming) -> None:

@@ -264,6 +264,35 @@ async def test_a_call_that_a_guardrail_stops_has_not_failed(
     assert [kind for kind in kinds(sidecar.events(turn.turn_id)) if "tool" in kind] == ["tool_called"]
 
 
+async def test_a_call_that_stops_because_of_another_has_not_failed(
+    endpoint: Endpoint, client: Client, sidecar: Sidecar
+) -> None:
+    """Seen to have failed in the other's words."""
+    has_begun = asyncio.Event()
+
+    @function_tool
+    async def slow() -> str:
+        """Takes its time."""
+        has_begun.set()
+        await asyncio.sleep(60)
+        return "done"
+
+    @function_tool(failure_error_function=None)
+    async def broken() -> str:
+        """Breaks."""
+        await has_begun.wait()
+        raise RuntimeError("disk on fire")
+
+    endpoint.script("m", [Call("slow", {}), Call("broken", {})])
+    agent = agent_of(endpoint, "m").clone(tools=[slow, broken])
+    with pytest.raises(Exception, match="disk on fire"):
+        await ask(SidemirrorRunner(client=client), agent, "Try it.")
+    events = sidecar.events(sidecar.turns()[0].turn_id)
+    named = {one.tool_called.call_id: one.tool_called.name for one in events if one.HasField("tool_called")}
+    failed = [one.tool_failed for one in events if one.HasField("tool_failed")]
+    assert [(named[one.call_id], one.error) for one in failed] == [("broken", "disk on fire")]
+
+
 async def test_a_stream_that_does_not_begin_has_ended(endpoint: Endpoint, client: Client, sidecar: Sidecar) -> None:
     """Seen to leave its turn open."""
     runner = SidemirrorRunner(client=client)
