@@ -49,8 +49,9 @@ class _Invocation:
         self.is_over = False
         # One begins it, of the calls that a resumed invocation begins with, each in a thread.
         self.beginning = Lock()
-        # How deep in the graph the agents stand whose answer is that of the turn.
+        # How deep in the graph the agents stand whose answer is that of the turn, and where each of them does.
         self.depth = 0
+        self.places: set[str] = set()
 
 
 _CURRENT: ContextVar[_Invocation | None] = ContextVar("sidemirror_invocation", default=None)
@@ -162,13 +163,16 @@ class SidemirrorMiddleware(AgentMiddleware[Any, Any]):
         invocation = _current()
         if invocation is None:
             return None
-        depth = _depth()
+        depth, place = _place()
         with invocation.beginning:
             if invocation.run is None:
                 session = get_config().get("configurable", {}).get("thread_id") or ""
                 invocation.depth = depth
                 invocation.run = self._home.begin(_task(state), session_id=str(session), agent=self._agent)
-        return invocation.run.of(self._agent) if depth <= invocation.depth else invocation.run.inner(self._agent)
+        if depth > invocation.depth:
+            return invocation.run.inner(self._agent)
+        invocation.places.add(place)
+        return invocation.run.of(self._agent)
 
     @contextmanager
     def _call(self, request: ToolCallRequest) -> Iterator[Callable[[ToolResult], ToolResult]]:
@@ -194,6 +198,8 @@ class _ModelCall:
     def __init__(self, run: Run, request: ModelRequest[Any]) -> None:
         self._run = run
         self._request = request
+        invocation = _current()
+        self._places = invocation.places if invocation else set()
         self._last: ModelResponse[Any] = ModelResponse([])
         self._is_to_stay = False
         # What the call leaves in the state.
@@ -222,7 +228,8 @@ class _ModelCall:
 
     async def again(self) -> ModelRequest[Any] | None:
         """The request for another answer when a final one is wrong."""
-        if self._is_to_stay:
+        # The record has the calls of all agents, by which the answer of one would be judged.
+        if self._is_to_stay or len(self._places) > 1:
             return None
         last, said = next(reversed(self._last.result), None), ""
         if self._last.structured_response is not None:
@@ -272,9 +279,10 @@ def _message_of(command: Command[Any], call_id: str) -> ToolMessage:
     return next(said, ToolMessage("", tool_call_id=call_id))
 
 
-def _depth() -> int:
+def _place() -> tuple[int, str]:
+    """Where in the graph the agent stands: how deep, and below which node."""
     namespace: str = get_config().get("configurable", {}).get("checkpoint_ns") or ""
-    return namespace.count("|")
+    return namespace.count("|"), namespace.rpartition("|")[0]
 
 
 def _task(state: Any) -> str:

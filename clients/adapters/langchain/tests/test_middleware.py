@@ -353,6 +353,19 @@ async def test_a_graph_of_agents_is_one_turn(endpoint: Endpoint, client: Client,
     assert events[-2].response_drafted.text == stories.RIGHT
 
 
+async def test_an_agent_of_a_graph_is_not_judged_by_the_calls_of_another(endpoint: Endpoint, client: Client) -> None:
+    """Seen to be sent back: its text does not tell of the other agent's call that has failed."""
+    endpoint.script("a", [stories.BAD], stories.GUESS)
+    endpoint.script("b", "Dear Anna, thank you for your order.", "Revised.")
+    graph = StateGraph(MessagesState)
+    graph.add_node("first", agent_of(endpoint, "a", SidemirrorMiddleware(agent="first", client=client), run_sql))
+    graph.add_node("second", agent_of(endpoint, "b", SidemirrorMiddleware(agent="second", client=client), run_sql))
+    graph.add_edge(START, "first")
+    graph.add_edge("first", "second")
+    graph.add_edge("second", END)
+    assert await ask(graph.compile(), "Write to Anna") == "Dear Anna, thank you for your order."
+
+
 async def test_what_others_try_again_is_one_call(endpoint: Endpoint, client: Client, sidecar: Sidecar) -> None:
     tries = []
 
