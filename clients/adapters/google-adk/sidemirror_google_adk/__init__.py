@@ -153,11 +153,12 @@ class SidemirrorPlugin(BasePlugin):
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: Any
     ) -> dict[str, Any] | None:
         """A call's result; one with `error`, or whose `status` is that, is a failure. `success` is ADK's own word for a
-        tool that has worked."""
+        tool that has worked. A call that waits for a person's confirmation has none yet."""
         watch, call_id = self._open.get(tool_context.invocation_id), tool_context.function_call_id or ""
         if watch:
             CURRENT.set(watch.outer)
-            if watch.run.is_open(call_id):
+            waits = call_id in tool_context.actions.requested_tool_confirmations
+            if watch.run.is_open(call_id) and not waits:
                 said = result if isinstance(result, dict) else {}
                 failed = bool(said.get("error") or said.get("status") == "error")
                 worked = not failed and said.get("status") == "success"

@@ -12,7 +12,7 @@ from google.adk.events import Event
 from google.adk.models import BaseLlm, Gemini, LlmRequest, LlmResponse
 from google.adk.plugins import ReflectAndRetryToolPlugin
 from google.adk.runners import InMemoryRunner
-from google.adk.tools import LongRunningFunctionTool
+from google.adk.tools import FunctionTool, LongRunningFunctionTool
 from google.genai import types
 from scripted import stories
 from scripted.endpoint import Endpoint
@@ -238,6 +238,19 @@ async def test_an_invocation_that_waits_is_taken_up_in_its_session(
     assert {one.outcome, two.outcome} == {common_pb2.TASK_OUTCOME_UNSPECIFIED}
     assert "response_drafted" not in kinds(sidecar.events(one.turn_id))
     assert "response_drafted" in kinds(sidecar.events(two.turn_id))
+
+
+async def test_a_call_that_waits_for_a_confirmation_has_not_failed(
+    endpoint: Endpoint, client: Client, sidecar: Sidecar
+) -> None:
+    """Seen to be learned as a failure, which sending the call again repairs."""
+    endpoint.script("m", [Call("run_sql", {"query": "SHOW TABLES"})])
+    tool = FunctionTool(run_sql, require_confirmation=True)
+    await Conversation(agent_of(endpoint, "m", tool), SidemirrorPlugin(client=client)).say(types.Part(text="Look"))
+    (turn,) = sidecar.turns()
+    happened = kinds(sidecar.events(turn.turn_id))
+    assert "tool_called" in happened
+    assert not {"tool_returned", "tool_failed"} & set(happened)
 
 
 async def test_a_call_that_adks_own_plugin_has_tried_again_has_failed_before(
