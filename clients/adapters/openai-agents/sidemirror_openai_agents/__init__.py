@@ -285,7 +285,7 @@ def _kept_elsewhere(given: dict[str, Any]) -> bool:
 
 async def _revised(result: RunResult, watch: _Watch) -> RunResult:
     """The result, or where its answer is wrong that of a second run, which has the turns that the first has left; the
-    same result where the second raises."""
+    same result where the second raises, or answers nothing."""
     left = None if result.max_turns is None else result.max_turns - len(result.raw_responses)
     # A run that waits for an approval has no answer.
     if result.final_output is None or (left is not None and left <= 0):
@@ -295,13 +295,17 @@ async def _revised(result: RunResult, watch: _Watch) -> RunResult:
     # One context counts the tokens of both.
     more = {**_goes_on(result, why, watch.given), "max_turns": left, "context": result.context_wrapper}
     try:
-        return await _sdk().run(result.last_agent, **watch.arguments(**more))
+        revised = await _sdk().run(result.last_agent, **watch.arguments(**more))
+        if not isinstance(revised.final_output, str) or revised.final_output.strip():
+            return revised
+        what = "an empty answer"
     except Exception as error:  # noqa: BLE001  # whatever the second run raises, the first has an answer
-        _log.warning("a second run, to revise its answer, has failed (%s): the answer stands", type(error).__name__)
+        what = type(error).__name__
         watch.raised(error)
-        with suppress(Exception):
-            await _forgotten(watch.given.get("session"), why)
-        return result
+    _log.warning("a second run, to revise its answer, has failed (%s): the answer stands", what)
+    with suppress(Exception):
+        await _forgotten(watch.given.get("session"), why)
+    return result
 
 
 async def _forgotten(session: Any, why: str) -> None:

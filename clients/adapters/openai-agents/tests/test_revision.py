@@ -55,6 +55,14 @@ class TestItFails:
         assert events[-2].response_drafted.text == stories.WRONG_TOTAL
         assert kinds(events).count("tool_called") == kinds(events).count("tool_returned") == 1 + second.count(LOOKS)
 
+    async def test_an_empty_answer_is_none(self, endpoint: Endpoint, client: Client) -> None:
+        """Seen to be the result."""
+        endpoint.script("m", LOOKS, stories.WRONG_TOTAL, "")
+        agent, session = agent_of(endpoint, "m", search_payments), SQLiteSession("s")
+        result = await SidemirrorRunner(client=client).run(agent, stories.PAYMENTS_TASK, session=session)
+        assert (result.final_output, len(endpoint.seen["m"])) == (stories.WRONG_TOTAL, 3)
+        assert await session.get_items() == result.to_input_list()
+
     async def test_a_cancellation_is_raised(self, endpoint: Endpoint, client: Client, sidecar: Sidecar) -> None:
         is_asked = threading.Event()
 
