@@ -79,6 +79,7 @@ def test_to_deny_a_failure_is_not_to_mention_it(denial: str) -> None:
     ("response", "results"),
     [
         ("I am sorry, the order W17 could not be cancelled.", (error(),)),
+        ("There is no such order.", (error("no such order: W17"),)),
         ("Order W17 is cancelled.", (error(), ok("cancelled", "cancel_order"))),
     ],
 )

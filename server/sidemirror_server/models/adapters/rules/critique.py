@@ -28,7 +28,8 @@ _TOO_SHORT_TERMS = 12
 _TOLD_TERMS = 3
 _ADMITS = re.compile(
     r"\b(?:errors?|fail(?:ed|s|ure)?|could(?: not|n['’]t)|unable|can(?:not|['’]t)|not (?:found|available|possible)|"
-    r"unavailable|sorry|unfortunately|no results?|did(?: not|n['’]t)|timed? out|denied|missing|does(?: not|n['’]t))\b",
+    r"unavailable|sorry|unfortunately|no (?:results?|such)|did(?: not|n['’]t)|timed? out|denied|missing|"
+    r"does(?: not|n['’]t))\b",
     re.IGNORECASE,
 )
 # What looks like it and is the opposite.
