@@ -10,7 +10,7 @@ from scripted.record import Sidecar
 from scripted.times import measured, printed
 
 
-async def times(runs: int) -> Times:
+async def times() -> Times:
     """As `measured` has them."""
     sidecar = Sidecar(os.environ.get("SIDEMIRROR_ADDRESS", ""), "bench")
     with Agents() as agents:
@@ -21,7 +21,7 @@ async def times(runs: int) -> Times:
             ended = await asyncio.to_thread(end)
             assert ended.get("text") == "Done.", ended
 
-        return await measured(runs, run)
+        return await measured(run)
 
 
 if __name__ == "__main__":
