@@ -3,8 +3,8 @@
 An agent calls tools that succeed and fail by turns. A call takes from the model's answer to the next request, as the
 scripted endpoint sees it, which is a process of its own and takes 20 ms to answer; added is what the same quantile is
 above that of the agent without the adapter. The sidecar is up, away (nobody listens), or stopped (SIGSTOP, from 5 s
-before on). `again` is without the adapter once more: what that adds is the machine's. The situations take turns of some
-1.5 s, since a machine is not equally fast all the time. By the clock, on an otherwise idle machine.
+before on). `again` is without the adapter once more: what that adds is the machine's. The situations take turns of five
+runs, since a machine is not equally fast all the time. By the clock, on an otherwise idle machine.
 What the frameworks need is installed first, into the environments that the adapters' tests use.
 """
 

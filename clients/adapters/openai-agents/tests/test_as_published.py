@@ -39,7 +39,7 @@ from scripted.endpoint import Endpoint
 from scripted.record import Sidecar, assert_in_time, kinds
 from scripted.wire import Call
 from sidemirror_openai_agents import Settings, SidemirrorRunner
-from tests.test_runner import agent_of, ask, search_payments
+from tests.test_runner import agent_of, ask, failures, search_payments
 from tests.test_runner import run_sql as failing_sql
 
 from sidemirror.v1 import common_pb2
@@ -287,10 +287,7 @@ async def test_a_call_that_stops_because_of_another_has_not_failed(
     agent = agent_of(endpoint, "m").clone(tools=[slow, broken])
     with pytest.raises(Exception, match="disk on fire"):
         await ask(SidemirrorRunner(client=client), agent, "Try it.")
-    events = sidecar.events(sidecar.turns()[0].turn_id)
-    named = {one.tool_called.call_id: one.tool_called.name for one in events if one.HasField("tool_called")}
-    failed = [one.tool_failed for one in events if one.HasField("tool_failed")]
-    assert [(named[one.call_id], one.error) for one in failed] == [("broken", "disk on fire")]
+    assert failures(sidecar.events(sidecar.turns()[0].turn_id)) == [("broken", "disk on fire")]
 
 
 async def test_a_stream_that_does_not_begin_has_ended(endpoint: Endpoint, client: Client, sidecar: Sidecar) -> None:

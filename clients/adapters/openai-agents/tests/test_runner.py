@@ -27,6 +27,7 @@ from scripted.wire import Call, Fails, Hangs
 from sidemirror_openai_agents import Settings, SidemirrorRunner
 
 from sidemirror.v1 import common_pb2
+from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_client import Sidemirror as Client
 
 set_tracing_disabled(True)
@@ -55,6 +56,13 @@ def agent_of(endpoint: Endpoint, name: str, *tools: Callable[..., Any], **more: 
         name=more.pop("agent", "clerk"), instructions="You are a clerk.", tools=made,
         model=model(endpoint, name, kind), **more,
     )  # fmt: skip
+
+
+def failures(events: list[pb.TurnEvent]) -> list[tuple[str, str]]:
+    """The calls on record that have failed: their tools, and the errors."""
+    named = {one.tool_called.call_id: one.tool_called.name for one in events if one.HasField("tool_called")}
+    failed = [one.tool_failed for one in events if one.HasField("tool_failed")]
+    return [(named[one.call_id], one.error) for one in failed]
 
 
 async def ask(runner: SidemirrorRunner, agent: Agent[Any], task: Any, how: str = "run", **more: Any) -> Any:
@@ -226,10 +234,7 @@ class TestEndings:
         with pytest.raises(Exception, match="disk on fire"):
             await ask(SidemirrorRunner(client=client), agent, "Try it.", hooks=Ends())
         (turn,) = sidecar.turns()
-        events = sidecar.events(turn.turn_id)
-        named = {one.tool_called.call_id: one.tool_called.name for one in events if one.HasField("tool_called")}
-        failed = [one.tool_failed for one in events if one.HasField("tool_failed")]
-        assert [named[one.call_id] for one in failed] == ["broken"]
+        assert failures(sidecar.events(turn.turn_id)) == [("broken", "disk on fire")]
 
     async def test_a_call_that_is_cancelled_has_not_failed(
         self, endpoint: Endpoint, client: Client, sidecar: Sidecar
