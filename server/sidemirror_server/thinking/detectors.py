@@ -172,7 +172,7 @@ def _told(pattern: Pattern, window: Window) -> tuple[int, str]:
                 outcome, then = "it failed each time", "Change the arguments or the approach."
             else:
                 times = window.echoes
-                outcome, then = "got the same answer each time", "Go on with it, or change the arguments."
+                outcome, then = "got the same answer each time", "Use what you have, or change the arguments."
             told = f"You have called {name} with the same arguments {times} times in a row, and {outcome}. {then}"
             return times, told
         case Pattern.ALTERNATION:
