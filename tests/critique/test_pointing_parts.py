@@ -54,6 +54,27 @@ def test_what_a_command_changes(command: str, reads: bool) -> None:
     assert only_reads(call) is reads
 
 
+@pytest.mark.parametrize("refusal", ["Tool execution denied: not now", "User rejected the tool call for `pay_invoice`"])
+def test_a_refused_call_did_not_do_it(refusal: str) -> None:
+    refused = ToolEvidence("pay_invoice", refusal, failed=False, arguments='{"invoice": 77}')
+    assert found("failures", "I have paid invoice 77.", refused) == [("I have paid invoice 77", refusal)]
+    for answer in (
+        "OK, I leave invoice 77 as it is.",
+        "The payment needs your approval. Invoice 77 is open.",
+        "I prepared the payment of invoice 77 but held it back.",
+        "The payment of invoice 77 was cancelled.",
+    ):
+        assert found("failures", answer, refused) == []
+
+
+@pytest.mark.parametrize("answer", ["I have not paid invoice 77, since you said no.", "I did not pay invoice 77."])
+def test_what_is_denied_is_admitted(answer: str) -> None:
+    """Seen to fail: what an answer says of its own restraint admits nothing, but that of the failed deed does."""
+    failed = ToolEvidence("pay_invoice", "503 upstream down", failed=True, arguments='{"invoice": 77}')
+    assert found("failures", answer, failed) == []
+    assert found("failures", "I have paid invoice 77. I have not paid anything else.", failed) != []
+
+
 def test_arguments_that_were_cut_are_no_command() -> None:
     """Seen to fail: a retry that worked was not taken for one."""
     cut = '{"file": "orders.csv", "rows": [[1, "Ann'

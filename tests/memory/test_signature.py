@@ -183,6 +183,12 @@ def test_an_error_that_says_nothing_has_no_signature(error: str) -> None:
     assert error_signature("lookup", error) == ""
 
 
+def test_a_call_that_a_person_refused_has_no_signature() -> None:
+    """Seen to fail: five refusals, each followed by an approval, taught that the payment is sent again."""
+    for text in ("Tool execution denied.", '{"error": "This tool call is rejected."}', "Payment denied"):
+        assert (error_signature("pay", text) == "") is (text != "Payment denied")
+
+
 @pytest.mark.parametrize("error", ["Internal server error", "Malformed command", "Unexpected token", "Unknown tool"])
 def test_an_error_that_says_little_keeps_its_signature(error: str) -> None:
     assert error_signature("lookup", error).startswith("lookup|")

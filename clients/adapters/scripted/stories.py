@@ -20,6 +20,10 @@ WRONG_TOTAL = "You spent 18.40 + 11.75 + 32.60 = 64.75 altogether."
 RIGHT_TOTAL = "You spent 18.40 + 11.75 + 32.60 = 62.75 altogether."
 MISCOUNTED: tuple[Answer, ...] = ([Call("search_payments", {"text": "taxi"})], WRONG_TOTAL, RIGHT_TOTAL)
 
+PAY_TASK = "Pay invoice 77."
+PAY = Call("pay_invoice", {"invoice": 77})
+PAID, UNPAID = "I have paid invoice 77.", "Invoice 77 is not paid: you declined it."
+
 
 def sql(query: str) -> str:
     """The database's answer. Raises ValueError."""

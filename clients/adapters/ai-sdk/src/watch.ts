@@ -136,7 +136,8 @@ export class Watch {
     if (!this.isAsking) {
       // Of calls that have not run here, such as those of unknown tools.
       for (const { toolCallId, output } of resultsOf(prompt)) {
-        const content = "value" in output ? output.value : (output.reason ?? "");
+        // A refused call has no value, and may have a reason.
+        const content = "value" in output ? output.value : ["Tool execution denied", output.reason].filter(Boolean).join(": ");
         run.toolReturned(toolCallId, content, output.type.startsWith("error"));
       }
       const names = tools.map(({ name }) => name);

@@ -47,6 +47,7 @@ const TOOLS = {
   fails: [key, ({ key }) => {
     throw new Error(`no entry for ${key}`);
   }],
+  pay_invoice: [z.object({ invoice: z.number() }), ({ invoice }) => `invoice ${invoice} is paid`],
   by_hand: [z.object({ query: z.string() }), undefined],
   piecewise: [key, async function* ({ key }) {
     yield `${key} …`;

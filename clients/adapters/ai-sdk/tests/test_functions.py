@@ -290,7 +290,27 @@ def test_one_call_is_approved_and_one_refused(endpoint: Endpoint, ask: Ask, side
     assert [one.tool_called.arguments for one in events if one.HasField("tool_called")] == [
         json.dumps(call.arguments, separators=(",", ":")) for call in (stories.GOOD, stories.BAD)
     ]
-    assert [one.tool_returned.content for one in events if one.HasField("tool_returned")] == ["17", "No."]
+    assert [one.tool_returned.content for one in events if one.HasField("tool_returned")] == [
+        "17",
+        "Tool execution denied: No.",
+    ]
+
+
+@pytest.mark.parametrize("way", WHOLE)
+def test_a_refused_call_that_is_told_as_done_is_revised(endpoint: Endpoint, ask: Ask, way: str) -> None:
+    """Seen to fail: with the reason alone on record nothing said that the call did not run."""
+    endpoint.script("m", [stories.PAY], stories.PAID, stories.UNPAID)
+    waits = ask(way, "m", stories.PAY_TASK, "pay_invoice", approval="pay_invoice")
+    (request,) = [one for one in waits["content"] if one["type"] == "tool-approval-request"]
+    answer = {"type": "tool-approval-response", "approvalId": request["approvalId"], "approved": False}
+    messages = [
+        {"role": "user", "content": stories.PAY_TASK},
+        *waits["messages"],
+        {"role": "tool", "content": [answer]},
+    ]
+    ended = ask(way, "m", "", "pay_invoice", approval="pay_invoice", messages=messages)
+    assert ended["text"] == stories.UNPAID
+    assert "The call of pay_invoice was refused." in str(endpoint.seen["m"][-1].request.messages[-1])
 
 
 @pytest.mark.parametrize("way", WAYS)

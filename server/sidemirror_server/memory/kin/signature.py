@@ -18,6 +18,7 @@ from sidemirror_server.memory.kin.signature_details import narrowed
 from sidemirror_server.memory.kin.signature_wordings import CAUSES, NAMED_CAUSES, SAME_WORDINGS
 from sidemirror_server.trace.failure import QUOTED, ErrorCategory, category_of, ends, masked, telling_line
 from sidemirror_server.vocabulary.error_object import message_in
+from sidemirror_server.vocabulary.refusal import is_refusal
 from sidemirror_server.vocabulary.telling import SAYS_NOTHING, STOCK
 from sidemirror_server.vocabulary.terms import telling_terms
 
@@ -46,8 +47,10 @@ PASSES_BY_ITSELF = frozenset((ErrorCategory.NETWORK, ErrorCategory.TIMEOUT, Erro
 
 
 def error_signature(tool: str, error_text: str, given: Given = NOTHING) -> str:
-    """The signature of a failed call of `tool`; empty if the text gives no cause, because it could be any failure.
-    `given`: what the call was given, if that is no part of the failure."""
+    """The signature of a failed call of `tool`; empty if the text gives no cause, because it could be any failure, and
+    of a call that a person refused. `given`: what the call was given, if that is no part of the failure."""
+    if is_refusal(error_text):
+        return ""
     text, message = ends(error_text), _hidden_message(error_text)
     category, cause = _cause(tool, text, message)
     if given.values:

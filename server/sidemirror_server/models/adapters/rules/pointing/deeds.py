@@ -8,7 +8,7 @@ import msgspec
 from sidemirror_server.models.adapters.rules.pointing.effects import may_do_anything, only_reads
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 from sidemirror_server.models.adapters.rules.pointing.record import ARGUMENT_CHARS, PastCall
-from sidemirror_server.models.adapters.rules.pointing.texts import sentences, stem, word_set, words_of
+from sidemirror_server.models.adapters.rules.pointing.texts import sentences, stem, tokens_of, word_set, words_of
 
 # Past participles, and the words of calls that do it, one action a line. Chosen here, by hand.
 _ACTIONS_TEXT = """
@@ -121,6 +121,10 @@ _UNSURE = re.compile(
     r"like|please|how|whether|that (?:was|were)|which (?:was|were)|previously|earlier|already been)\b|n['’]t\b",
     re.IGNORECASE,
 )
+_SAYS_NOT_DONE = re.compile(
+    r"(?:\b(?:not|never)|n['’]t)(?: (?:yet|been)){0,2} (?P<verb>[a-z]{3,15})\b(?P<what>[^.;,\n]{0,60})", re.IGNORECASE
+)
+_RESTRAINT = re.compile(r"\b(?:any\w{0,5}|else|others?|another|more|further|yourself|back)\b", re.IGNORECASE)
 _NONE = re.compile(r"\b(?:no|none|nothing|nobody|neither|nor)\b", re.IGNORECASE)
 # Where a clause begins, and where one ends.
 _NEW_CLAUSE = re.compile(r"[;:] |,? so (?=I\b|we\b)|,? and (?=I\b|we\b)|,? but (?=I\b|we\b)")
@@ -144,6 +148,16 @@ def claims(reading: Reading) -> Iterator[ClaimedDeed]:
     for sentence in sentences(reading.answer):
         if "?" not in sentence.text:
             yield from _claims_in(sentence.text)
+
+
+def denials(reading: Reading) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
+    """What the answer says was not done: the stems of what calls that do it are called, and the words of the thing. Not
+    its restraint, as in `I have not changed anything else`."""
+    for match in _SAYS_NOT_DONE.finditer(reading.answer):
+        verb = match["verb"].casefold()
+        does = _ACTIONS[verb][1] if verb in _ACTIONS else frozenset((stem(verb),))
+        if not _RESTRAINT.search(match["what"]):
+            yield does, tokens_of(match["what"])
 
 
 def _claims_in(text: str) -> Iterator[ClaimedDeed]:

@@ -4,6 +4,7 @@ import re
 
 from sidemirror_server.models.adapters.rules.pointing.record import PastCall, Record, jsons_in
 from sidemirror_server.models.adapters.rules.pointing.texts import name_words, stem_set, word_set
+from sidemirror_server.vocabulary.refusal import is_refusal
 
 # The first or last word of the name of a call that reads,
 _READS = stem_set(
@@ -62,8 +63,9 @@ _BAD_VALUES = word_set(
 
 
 def has_failed(call: PastCall) -> bool:
-    """Whether a call failed: it was reported as failed, or the start of its result or one of its fields says so."""
-    if call.failed or _FAILED.match(call.text.strip()[:60]):
+    """Whether a call failed or was refused: it was reported as failed, or the start of its result or one of its fields
+    says so."""
+    if call.failed or _FAILED.match(call.text.strip()[:60]) or is_refusal(call.text):
         return True
     data = next((part for part in jsons_in(call.text) if isinstance(part, dict)), None)
     if not isinstance(data, dict):

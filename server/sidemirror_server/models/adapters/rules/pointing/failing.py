@@ -13,6 +13,7 @@ from sidemirror_server.models.adapters.rules.pointing.effects import has_failed,
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 from sidemirror_server.models.adapters.rules.pointing.record import ARGUMENT_CHARS, DataField, Item, PastCall
 from sidemirror_server.models.adapters.rules.pointing.texts import name_words, stem, stem_set, tokens_of, word_set
+from sidemirror_server.vocabulary.refusal import is_refusal
 
 # Of a block of failing lines so much is quoted. A shorter line than that says only that something failed, and a longer
 # one is a paragraph and no line of a run. In code points.
@@ -133,7 +134,7 @@ def shortcomings(reading: Reading) -> Iterator[Shortcoming]:
             own = given | tokens_of(_bad_text(call) or call.text[:_TEXT_CHARS])
             rare = telling_words(_only_here(own, own_words, of_worked))
             yield Shortcoming(_block(call.text), call, given, own, rare, whole=True)
-            if call.failed and not is_run(call):
+            if (call.failed or is_refusal(call.text)) and not is_run(call):
                 continue
         whole = call.text.lstrip()[:1] in {"{", "["} and call.is_json
         for quote, own, rare in _bad_items(call) if whole else _bad_lines(call):

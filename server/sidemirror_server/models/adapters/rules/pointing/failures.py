@@ -4,7 +4,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from sidemirror_server.models.adapters.rules.pointing.deeds import claims, could_do
+from sidemirror_server.models.adapters.rules.pointing.deeds import claims, could_do, denials
 from sidemirror_server.models.adapters.rules.pointing.effects import has_failed, only_reads
 from sidemirror_server.models.adapters.rules.pointing.failing import (
     RUN,
@@ -19,6 +19,7 @@ from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
 from sidemirror_server.models.adapters.rules.pointing.record import ARGUMENT_CHARS, PastCall
 from sidemirror_server.models.adapters.rules.pointing.texts import SPELLED, Spoken, numbers, tokens_of
+from sidemirror_server.vocabulary.refusal import is_refusal
 
 _FIX = "Say what failed."
 # Of more failures the first are enough.
@@ -126,6 +127,7 @@ def failures(reading: Reading) -> Iterator[Point]:
 
     told = {one.call for one in found if one.whole and (is_admitted(one) or _is_told(reading, one))}
     deeds = _Deeds(reading)
+    told |= {one.call for one in found if one.whole and deeds.is_denied(one)}
     best: tuple[_Rank, Spoken, Shortcoming] | None = None
     for failure in found:
         if failure.call in told or is_admitted(failure):
@@ -140,8 +142,14 @@ def failures(reading: Reading) -> Iterator[Point]:
                 best = rank, sentence, failure
     if best is not None:
         _, sentence, failure = best
-        reason = f"The call of {failure.call.spoken} failed." if failure.whole else "On record a part of it failed."
+        reason = _reason(failure)
         yield Point("wrong_fact", sentence.plain.rstrip(" .;,"), failure.quote, reason, _FIX)
+
+
+def _reason(failure: Shortcoming) -> str:
+    if is_refusal(failure.call.text):
+        return f"The call of {failure.call.spoken} was refused."
+    return f"The call of {failure.call.spoken} failed." if failure.whole else "On record a part of it failed."
 
 
 class _Deeds:
@@ -150,6 +158,7 @@ class _Deeds:
     def __init__(self, reading: Reading) -> None:
         worked = [call for call in reading.record.calls if not has_failed(call)]
         self._said = list(claims(reading))
+        self._denied = list(denials(reading))
         self._done = [claim.quote for claim in self._said if any(could_do(call, claim) for call in worked)]
         # Calls that worked and may have changed something, with the words that they were given.
         self._given = [
@@ -159,6 +168,10 @@ class _Deeds:
     def of(self, failure: Shortcoming) -> list[str]:
         """The words of deeds that the failed call should have done."""
         return [claim.quote for claim in self._said if failure.whole and could_do(failure.call, claim)]
+
+    def is_denied(self, failure: Shortcoming) -> bool:
+        """Whether the answer says that what the failed call should have done was not done, of the same thing."""
+        return any(does & failure.call.name_words and words & failure.rare for does, words in self._denied)
 
     def is_of_others(self, failure: Shortcoming, sentence: Spoken, is_deed: bool) -> bool:
         """Whether the sentence tells the deed of a call that worked rather than that of the failed one: it has more
@@ -235,7 +248,7 @@ def _contradicts(sentence: Spoken, failure: Shortcoming, is_deed: bool, same: in
             return 2.0 if same and _EVERY.search(text) and f" {_SPELLED.get(same, same)} " in text else 0.0
         if good and is_run(failure.call) and (own_run := len(said & failure.own)):
             return 4.0 + 2 * own_run + 1.5 * universal + (RUN.search(text) is not None)
-        if not done or not (rare or is_deed):
+        if not done or not (rare or is_deed) or (is_refusal(failure.call.text) and not is_deed):
             return 0.0
         return 1.0 + len(said & failure.words) + 2 * rare + 4 * is_deed
     own = len(said & failure.own)
