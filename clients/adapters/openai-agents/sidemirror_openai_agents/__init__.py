@@ -22,6 +22,7 @@ from agents import (
     RunHooks,
     RunResult,
     RunResultStreaming,
+    RunState,
 )
 from agents.run import AgentRunner, CallModelData, ModelInputData, RunOptions, get_default_agent_runner
 
@@ -102,15 +103,16 @@ class SidemirrorRunner(AgentRunner):
         given = _known(options)
         session = given.get("conversation_id") or getattr(given.get("session"), "session_id", "")
         run = self._home.begin(_task(given_input), session_id=session or "", agent=agent.name)
-        return _Watch(run, given)
+        return _Watch(run, given, is_resumed=isinstance(given_input, RunState))
 
 
 class _Watch:
     """What looks at one run."""
 
-    def __init__(self, run: Run, given: dict[str, Any]) -> None:
+    def __init__(self, run: Run, given: dict[str, Any], *, is_resumed: bool) -> None:
         self.run = run
         self.given = given
+        self._may_be_refused = is_resumed
         self.agent = ""
         # Changes of a request are not in the SDK's history.
         self._added = Added()
@@ -157,6 +159,9 @@ class _Watch:
         return filtered
 
     async def _with_advice(self, items: list[Any], agent: Agent[Any]) -> list[Any]:
+        if self._may_be_refused:
+            self._refused(items)
+            self._may_be_refused = False
         self._results(items)
         texts = await self.run.texts([tool.name for tool in agent.tools])
         return self._added.to(items, texts, lambda text: {"role": "user", "content": text})
@@ -202,6 +207,17 @@ class _Watch:
                     self.run.tool_failed(call_id, error)
                 else:
                     self.run.tool_returned(call_id, text.removeprefix(_AND_WHY), is_error=text.startswith(_FAILED))
+
+    def _refused(self, items: list[Any]) -> None:
+        """The calls that a resumed run begins with, of those that have not begun: a person has refused them."""
+        calls = {one["call_id"]: one for one in items if isinstance(one, dict) and one.get("type") == "function_call"}
+        for item in reversed(items):
+            if not isinstance(item, dict) or item.get("type") not in _ENDS:
+                break
+            call = calls.get(call_id := item["call_id"])
+            if call is not None and not self.run.is_open(call_id):
+                self.run.tool_called(call_id, call["name"], call["arguments"])
+                self.run.tool_returned(call_id, f"Tool execution denied: {as_text(item['output'])}")
 
     def failed(self, error: BaseException) -> None:
         """The run is over with an error."""

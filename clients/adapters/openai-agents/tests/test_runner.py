@@ -328,6 +328,33 @@ async def test_a_run_that_waits_for_an_approval_is_taken_up_by_the_next(
     assert "[reflection] " in endpoint.seen["m"][1].request.text
 
 
+async def test_a_refused_call_that_is_told_as_done_is_revised(
+    endpoint: Endpoint, client: Client, sidecar: Sidecar
+) -> None:
+    """Seen to fail: the run that goes on had no call on record, and its answer passed."""
+
+    def pay_invoice(invoice: int) -> str:
+        """Pays an invoice."""
+        return f"invoice {invoice} is paid"
+
+    endpoint.script("m", [stories.PAY, stories.GOOD], stories.PAID, stories.UNPAID)
+    tools = [function_tool(one, strict_mode=False, needs_approval=True) for one in (pay_invoice, run_sql)]
+    agent = agent_of(endpoint, "m").clone(tools=tools)
+    runner = SidemirrorRunner(client=client)
+    waits = await runner.run(agent, stories.PAY_TASK)
+    state = waits.to_state()
+    payment, query = waits.interruptions
+    state.reject(payment)
+    state.approve(query)
+    assert (await runner.run(agent, state)).final_output == stories.UNPAID
+    events = sidecar.events(sidecar.turns(2)[1].turn_id)
+    ended = {one.tool_returned.call_id: one.tool_returned.content for one in events if one.HasField("tool_returned")}
+    called = {one.tool_called.name: one.tool_called for one in events if one.HasField("tool_called")}
+    assert called["pay_invoice"].arguments == '{"invoice": 77}'
+    assert ended[called["pay_invoice"].call_id] == "Tool execution denied: Tool execution was not approved."
+    assert ended[called["run_sql"].call_id] == "17"
+
+
 async def test_runs_at_once_have_a_turn_each(endpoint: Endpoint, client: Client, sidecar: Sidecar) -> None:
     runner = SidemirrorRunner(client=client)
     names = [endpoint.script(f"m{number}", *stories.REPAIRED) for number in range(8)]

@@ -7,7 +7,7 @@ task stand behind the user's prompt, advice behind the results of the tools, and
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,15 @@ from pydantic_ai.capabilities import (
     WrapToolExecuteHandler,
 )
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry, SkipToolExecution, ToolRetryError
-from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, ToolReturn, ToolReturnPart, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    ToolCallPart,
+    ToolReturn,
+    ToolReturnPart,
+    UserPromptPart,
+)
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.output import OutputContext
 from pydantic_ai.run import AgentRunResult
@@ -110,7 +118,11 @@ class _OfRun(AbstractCapability[AgentDepsT]):
         if not isinstance(last, ModelRequest):
             return request_context
         for part in last.parts:
-            if self._run.is_open(call_id := getattr(part, "tool_call_id", "")):
+            call_id = getattr(part, "tool_call_id", "")
+            if isinstance(part, ToolReturnPart) and part.outcome == "denied" and not self._run.is_open(call_id):
+                # Refused meanwhile: the model has asked for it in an earlier run.
+                self._run.tool_called(call_id, part.tool_name, _arguments(request_context.messages, call_id))
+            if self._run.is_open(call_id):
                 self._ended(call_id, part)
         tools = [tool.name for tool in request_context.model_request_parameters.function_tools]
         if added := [UserPromptPart(text) for text in await self._run.texts(tools)]:
@@ -156,8 +168,11 @@ class _OfRun(AbstractCapability[AgentDepsT]):
 
     def _ended(self, call_id: str, part: Any) -> None:
         """A call's result. One that the model is to mend is a retry prompt, and from 2.60 on a result that says so."""
-        failed = getattr(part, "outcome", "retried") in ("failed", "retried")
+        outcome = getattr(part, "outcome", "retried")
+        failed = outcome in ("failed", "retried")
         said = _text(part.content) if failed else _shown(part.model_response_str, part.content)
+        if outcome == "denied":
+            said = f"Tool execution denied: {said}"
         self._run.tool_returned(call_id, said, is_error=failed)
 
     async def after_output_process(
@@ -201,6 +216,14 @@ class _OfRun(AbstractCapability[AgentDepsT]):
         # Calls of tools without results would be refused in the next run.
         del ctx.messages[length:]
         return end
+
+
+def _arguments(messages: Sequence[ModelMessage], call_id: str) -> str:
+    """What a call was given; empty where no message has it."""
+    asked = (part for message in messages if isinstance(message, ModelResponse) for part in message.parts)
+    return next(
+        (one.args_as_json_str() for one in asked if isinstance(one, ToolCallPart) and one.tool_call_id == call_id), ""
+    )
 
 
 def _text(value: Any) -> str:

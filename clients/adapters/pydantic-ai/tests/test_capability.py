@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ModelRetry, Tool
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ModelRetry, Tool, ToolDenied
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.openai import OpenAIChatModel
@@ -208,6 +208,35 @@ async def test_a_run_that_waits_for_an_approval_is_taken_up_in_its_session(
     ends = [kind for kind in kinds(sidecar.events(two.turn_id)) if kind.startswith("tool")]
     assert ends == ["tool_called", "tool_returned"]
     assert "[reflection] " in endpoint.seen["m"][1].request.text
+
+
+async def test_a_refused_call_that_is_told_as_done_is_revised(
+    endpoint: Endpoint, client: Client, sidecar: Sidecar
+) -> None:
+    """Seen to fail: the run that goes on had no call on record, and its answer passed."""
+
+    def pay_invoice(invoice: int) -> str:
+        """Pays an invoice."""
+        return f"invoice {invoice} is paid"
+
+    endpoint.script("m", [stories.PAY, stories.GOOD], stories.PAID, stories.UNPAID)
+    tools = [Tool(one, requires_approval=True) for one in (pay_invoice, run_sql)]
+    agent = Agent(
+        model(endpoint, "m"), tools=tools, capabilities=[Sidemirror(client=client)],
+        output_type=[str, DeferredToolRequests],
+    )  # fmt: skip
+    waits = await agent.run(stories.PAY_TASK)
+    assert isinstance(waits.output, DeferredToolRequests)
+    payment, query = waits.output.approvals
+    results = DeferredToolResults(approvals={payment.tool_call_id: ToolDenied("Not now"), query.tool_call_id: True})
+    ended = await agent.run(message_history=waits.all_messages(), deferred_tool_results=results)
+    assert ended.output == stories.UNPAID
+    events = sidecar.events(sidecar.turns(2)[1].turn_id)
+    ends = {one.tool_returned.call_id: one.tool_returned.content for one in events if one.HasField("tool_returned")}
+    called = {one.tool_called.name: one.tool_called for one in events if one.HasField("tool_called")}
+    assert json.loads(called["pay_invoice"].arguments) == {"invoice": 77}
+    assert ends[called["pay_invoice"].call_id] == "Tool execution denied: Not now"
+    assert ends[called["run_sql"].call_id] == "17"
 
 
 async def test_runs_at_once_have_a_turn_each(endpoint: Endpoint, client: Client, sidecar: Sidecar) -> None:
