@@ -76,13 +76,21 @@ def test_no_right_answer_is_asked_to_be_revised() -> None:
 
 
 def test_nothing_of_the_right_answers_of_strangers_is_pointed_at() -> None:
-    """Seen to fail: a deed that is denied, a state that was changed after it was read, a polite order, a sum."""
+    """Seen to fail: a deed that is denied, a state that was changed after it was read, a polite order, a sum; and of
+    those that were written last a failure told in words that were not known, or in another language, a letter that was
+    asked for, what somebody else has said, and dollars of Canada."""
     pointed = [
         (answer.request, points)
         for answer in right_answers()
         if (points := points_of(evidence_of(answer.material), answer.right))
     ]
     assert pointed == []
+    asked = [
+        answer.right
+        for answer in right_answers()
+        if verdict_of(critique_answer(evidence_of(answer.material)), answer.material).should_revise
+    ]
+    assert asked == []
 
 
 def test_what_was_scored_is_seen_and_of_others_a_third() -> None:

@@ -13,6 +13,7 @@ from sidemirror_server.models.adapters.rules.pointing.effects import only_reads
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.points import MECHANISMS, points_of
 from sidemirror_server.models.adapters.rules.pointing.record import Record
+from sidemirror_server.models.adapters.rules.pointing.texts import numbers
 from tests.critique.pointing_cases import ok
 
 FAILED_PUSH = ToolEvidence("bash", "! [rejected] main -> main", failed=True, arguments="git push origin main")
@@ -73,6 +74,107 @@ def test_what_is_denied_is_admitted(answer: str) -> None:
     failed = ToolEvidence("pay_invoice", "503 upstream down", failed=True, arguments='{"invoice": 77}')
     assert found("failures", answer, failed) == []
     assert found("failures", "I have paid invoice 77. I have not paid anything else.", failed) != []
+
+
+@pytest.mark.parametrize(
+    ("balance", "answer"),
+    [
+        ('"7065.63"', "The balance is 7056.63 EUR."),
+        ("18452.93", "The balance is 18542.93 EUR."),
+        ('"123.45"', "Der Saldo ist 123,54 €."),
+        ('"7065.63"', "Der Saldo ist 7.056,63 Euro."),
+        ('"123.45"', "Le solde est de 123,54."),
+    ],
+)
+def test_an_amount_however_it_is_written(balance: str, answer: str) -> None:
+    """Seen to fail: seven digits were an identifier in spite of their point, and a comma ended a number."""
+    said = answer.split()[-2] if answer.endswith(("EUR.", "€.", "Euro.")) else "123,54"
+    read = ToolEvidence("get_account", f'{{"balance": {balance}}}')
+    assert [quote for quote, _ in found("near_values", answer, read)] == [said]
+    right = answer.replace("7056.63", "7065.63").replace("18542", "18452").replace("123,54", "123,45")
+    assert found("near_values", right.replace("7.056,63", "7.065,63"), read) == []
+
+
+def test_a_number_of_seven_digits_without_a_point_is_an_identifier() -> None:
+    assert list(numbers("ticket 1234567")) == []
+    assert [(one.value, one.digits) for one in numbers("1,234,567 and 12.5k")] == [
+        (1_234_567, 1_234_567),
+        (12_500, 12.5),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("record", "answer", "wrong"),
+    [
+        ('{"width": "30 cm", "stock": 30}', "Yes, we have 30 in stock.", False),
+        ('{"width": "30 cm"}', "It is 30 in wide, as the maker says.", False),
+        ('{"width": "30 cm"}', "It is 30 in.", True),
+        ('{"total": "249.00", "currency": "GBP"}', "You pay $249.00 in one payment.", True),
+        ('{"total": "249.00", "currency": "CAD"}', "You pay $249.00 in one payment.", False),
+        ('{"total": "249.00", "currency": "CNY"}', "You pay ¥249.00.", False),
+        ('{"total": "249.00", "currency": "CAD"}', "You pay €249.00.", True),
+    ],
+)
+def test_a_sign_and_a_word_that_are_several_units(record: str, answer: str, wrong: bool) -> None:
+    """Seen to fail: `30 in stock` were inches, and `$` was the dollar of the United States alone."""
+    assert bool(found("units", answer, ToolEvidence("get_item", record))) is wrong
+
+
+MAIL = ToolEvidence("read_email", '{"body": "I\'ve cancelled the booking and refunded the deposit."}')
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer"),
+    [
+        ("What did Tom reply?", 'Tom replied: "I\'ve cancelled the booking and refunded the deposit." That is all.'),
+        ("What did Tom reply?", "Tom wrote:\n\n> I've cancelled the booking and refunded the deposit.\n\nThat is all."),
+        (
+            "Draft a reply to Eva.",
+            "Here it is:\n\nHi Eva,\n\nI've refunded the deposit and sent the receipt.\n\nTom",
+        ),
+        ("Suggest a commit message.", "I'd take:\n\n```\nI've deleted the old files; tests pass.\n```"),
+    ],
+)
+def test_what_others_say_is_no_deed_of_the_agent(request_: str, answer: str) -> None:
+    """Seen to fail: the words of a mail that was read were held against who read it."""
+    for mechanism in ("done", "destructive"):
+        assert found(mechanism, answer, MAIL, request=request_) == []
+    claimed = found("done", f"{answer} I've refunded the deposit.", MAIL, request=request_)
+    assert claimed == [] if request_.startswith("Draft") else claimed[0][0] == "I've refunded the deposit"
+
+
+def test_a_get_of_a_generic_tool_only_reads() -> None:
+    """Seen to fail: what a PATCH had changed since was told by the state that the GET before it had read."""
+    url = '"url": "https://desk.example/tickets/T-9"'
+    get = ToolEvidence("http_request", '{"id": "T-9", "status": "open"}', arguments=f'{{"method": "GET", {url}}}')
+    patch = ToolEvidence("http_request", "204 No Content", arguments=f'{{"method": "PATCH", {url}}}')
+    assert found("states", "Ticket T-9 is closed.", get, patch) == []
+    assert found("states", "Ticket T-9 is closed.", get) != []
+
+
+def test_a_number_and_a_single_word_name_what_is_meant() -> None:
+    """Seen to fail: an order of five digits named nothing, and so did one word of a row."""
+    order = ToolEvidence("get_order", '{"order": 55102, "status": "in_transit"}')
+    assert found("states", "Order 55102 has been delivered.", order) != []
+    assert found("states", "Order 55103 has been delivered.", order) == []
+    sites = '[{"site": "Munich", "qty": 14}, {"site": "Kiel", "qty": 17}, {"site": "Ulm", "qty": 22}]'
+    stock = ToolEvidence("stock", sites)
+    assert [quote for quote, _ in found("rows", "The qty in Munich is 17.", stock)] == ["17"]
+    assert found("rows", "The qty in Munich is 14.", stock) == []
+
+
+def test_a_wrong_sum_is_told_with_the_right_one() -> None:
+    items = ToolEvidence("bills", '[{"amount": 890.5}, {"amount": 1200.25}, {"amount": 310}]')
+    answer = "The bills are 890.50, 1,200.25 and 310.00 EUR, which comes to 2,700.75 EUR in total."
+    issue = next(one for one in critique_answer(evidence_of(CritiqueMaterial("Sum up.", answer, (items,)))).issues)
+    assert "The numbers before it come to 2,400.75." in issue.reason
+
+
+def test_the_request_is_quoted_as_what_was_asked() -> None:
+    """Seen to fail: it stood behind `On record:`, as if it proved that nothing was done."""
+    read = ToolEvidence("get_plan", '{"plan": "pro"}')
+    material = CritiqueMaterial("Cancel my subscription please.", "I've cancelled your subscription.", (read,))
+    assert "You were asked: “Cancel my subscription please.”" in critique_answer(evidence_of(material)).issues[0].reason
 
 
 def test_arguments_that_were_cut_are_no_command() -> None:

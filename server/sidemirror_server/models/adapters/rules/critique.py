@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator
 
 from sidemirror_server.models.adapters.rules.advice import telling
+from sidemirror_server.models.adapters.rules.pointing.failures import admits_failure
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.points import points_of
-from sidemirror_server.models.adapters.rules.response import Response, words
+from sidemirror_server.models.adapters.rules.response import Response
 from sidemirror_server.models.adapters.rules.support import gives_several
 from sidemirror_server.models.adapters.rules.wording import spoken_name
 from sidemirror_server.models.answers import CritiqueAnswer, DimensionAnswer, IssueAnswer
@@ -21,7 +22,6 @@ from sidemirror_server.vocabulary.terms import telling_terms
 SIGNIFICANT = frozenset({"wrong_fact", "missing_critical_information", "potential_harm"})
 _QUOTE_CHARS = 200
 _MOST_ISSUES = 8
-_UNSUPPORTED_FROM = 3
 # A response with fewer terms answers in short, such as with a number. Chosen here.
 _TOO_SHORT_TERMS = 12
 # A run that ends with an error has brought findings, and who tells so many words of them alone tells of it.
@@ -32,6 +32,17 @@ _ADMITS = re.compile(
     r"does(?: not|n['’]t))\b",
     re.IGNORECASE,
 )
+# Where nothing worked, who says no, or asks, tells what he has not.
+_SAYS_NO = re.compile(
+    r"\b(?:no|not|none|nobody|nothing|never|neither|nor|without|already)\b|n['’]t\b|\?", re.IGNORECASE
+)
+# Without a few of these a text of some length is in another language, or a list: its words say nothing here.
+_ENGLISH = re.compile(
+    r"\b(?:the|are|were|has|have|you|your|its|and|with|there|this|that|which|they|our|from|while|would|can|could|"
+    r"not|it)\b",
+    re.IGNORECASE,
+)
+_ENGLISH_FROM, _ENGLISH_EACH = 6, 20
 # What looks like it and is the opposite.
 _DENIES = re.compile(r"\b(?:no|zero|0|without(?: any)?) (?:errors?|fail(?:ed|ures?))\b", re.IGNORECASE)
 # Begins at the verb, because a pattern that begins with any run of letters takes quadratic time.
@@ -41,6 +52,7 @@ _CLAIMS_DONE = re.compile(
     r"placed|processed|refunded|removed|returned|saved|sent|updated)\b",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"[^\W\d_]+")
 _SENTENCE = re.compile(r"[^.!?\n]*")
 _QUESTION = re.compile(r"[^.?!\n]+\??")
 # The end of a text that is cut off: a comma, a dash, or a word that cannot end a sentence. Chosen here.
@@ -75,31 +87,28 @@ def _issues(response: Response) -> Iterator[IssueAnswer]:
             )
         return
     for _, point in points_of(response.evidence, response.text):
-        yield _pointed(point)
+        yield _pointed(point, f"{response.evidence.task}\n{response.evidence.question}")
     yield from _errors(response)
     yield from _cut(response)
     yield from _unaddressed(response)
     if gives_several(response):
         reason = "The question asks for one answer, and the response gives several."
         yield _issue("unclear", response.final, reason, "Decide on one answer.", "major")
-    if len(response.unsupported) >= _UNSUPPORTED_FROM and response.known:
-        claim = _sentence_with(response.text, response.unsupported)
-        if claim:
-            reason = "Nothing that was given or found mentions this."
-            yield _issue("unsupported_claim", claim, reason, "Look it up, or say that it is not checked.", "major")
 
 
-def _pointed(point: Point) -> IssueAnswer:
-    """A contradiction as an issue: it quotes the answer, or what the answer leaves out, and its reason the record."""
-    record = _clipped(" ".join(point.against.split()))
-    beside = f" On record: “{record}”." if point.quote and record else ""
+def _pointed(point: Point, asked: str) -> IssueAnswer:
+    """A contradiction as an issue: it quotes the answer, or what the answer leaves out, and its reason the record, or
+    what the user asked for."""
+    against = _clipped(" ".join(point.against.split()))
+    where = "You were asked" if point.against in asked else "On record"
+    beside = f" {where}: “{against}”." if point.quote and against else ""
     return _issue(point.kind, point.quote or point.against, point.reason + beside, point.fix)
 
 
 def _errors(response: Response) -> Iterator[IssueAnswer]:
     """An issue for failures that were neither recovered from nor mentioned in the response, in any words of theirs."""
-    standing = _standing(response)
-    if not standing or _ADMITS.search(_DENIES.sub("", response.text)):
+    standing, said = _standing(response), _DENIES.sub("", response.text)
+    if not standing or _ADMITS.search(said) or admits_failure(said) or not _is_english(said):
         return
     failed = standing[-1]
     brought = telling_terms(failed.text) - telling_terms(response.asked)
@@ -111,12 +120,20 @@ def _errors(response: Response) -> Iterator[IssueAnswer]:
         reason = f"The response says that this was done, and the only outcome of {tool} is an error."
         claim = _sentence_around(response.text, done)
         yield _issue("wrong_fact", claim, reason, "Say what failed, or try again.", "critical")
-    elif not response.worked:
+    elif not response.worked and not _SAYS_NO.search(said):
         reason = f"Every tool call failed, {tool} with this error, and the response does not say so."
         yield _issue("missing_critical_information", error, reason, "Say what failed and what is therefore not known.")
-    else:
+    elif response.worked:
         reason = f"{tool} failed with this error, nothing made it good, and the response does not mention it."
         yield _issue("missing_detail", error, reason, "Say what could not be found out.", "major")
+
+
+def _is_english(text: str) -> bool:
+    """Whether a text may be English. One of a few words, or of numbers, may be."""
+    words = _WORD.findall(text)
+    if sum(not word.isascii() for word in words) * 2 > len(words):
+        return False
+    return len(words) < _ENGLISH_FROM or len(_ENGLISH.findall(text)) * _ENGLISH_EACH >= len(words)
 
 
 def _sentence_around(text: str, found: re.Match[str]) -> str:
@@ -149,7 +166,7 @@ def _unaddressed(response: Response) -> Iterator[IssueAnswer]:
     """An issue for questions that share no stem with the response, unless the response is short. A response that shares
     one with what its calls brought answers in the record's words, and is not doubted."""
     said = telling_terms(response.text)
-    if len(said) < _TOO_SHORT_TERMS or said & telling_terms(response.record):
+    if len(said) < _TOO_SHORT_TERMS or said & telling_terms(response.record) or not _is_english(response.text):
         return
     parts = [part.strip() for part in _QUESTION.findall(response.asked) if part.endswith("?")] or [response.asked]
     asked = [part for part in parts if len(telling_terms(part)) >= 3]
@@ -171,13 +188,6 @@ def _completeness(issues: tuple[IssueAnswer, ...], response: Response) -> float:
         return 0.0
     missing = sum(issue.kind in {"missing_critical_information", "missing_detail"} for issue in issues)
     return round(0.5**missing, 3)
-
-
-def _sentence_with(text: str, wanted: frozenset[str]) -> str:
-    """The sentence with the most of the wanted words; empty if none has any."""
-    sentences = [part.strip() for part in re.split(r"(?<=[.!?])\s+|\n+", text) if part.strip()]
-    best = max(sentences, key=lambda part: len(wanted & frozenset(words(part))), default="")
-    return best if wanted & frozenset(words(best)) else ""
 
 
 def _issue(kind: str, quote: str, reason: str, fix: str, severity: str = "critical") -> IssueAnswer:

@@ -144,23 +144,24 @@ class ClaimedDeed(msgspec.Struct, frozen=True):
 
 
 def claims(reading: Reading) -> Iterator[ClaimedDeed]:
-    """The claims of the answer that something was done."""
-    for sentence in sentences(reading.answer):
+    """The claims of the answer that something was done, in its own words."""
+    for sentence in sentences(reading.own):
         if "?" not in sentence.text:
-            yield from _claims_in(sentence.text)
+            yield from _claims_in(sentence.text, reading.answer[sentence.start : sentence.start + len(sentence.text)])
 
 
 def denials(reading: Reading) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
     """What the answer says was not done: the stems of what calls that do it are called, and the words of the thing. Not
     its restraint, as in `I have not changed anything else`."""
-    for match in _SAYS_NOT_DONE.finditer(reading.answer):
+    for match in _SAYS_NOT_DONE.finditer(reading.own):
         verb = match["verb"].casefold()
         does = _ACTIONS[verb][1] if verb in _ACTIONS else frozenset((stem(verb),))
         if not _RESTRAINT.search(match["what"]):
             yield does, tokens_of(match["what"])
 
 
-def _claims_in(text: str) -> Iterator[ClaimedDeed]:
+def _claims_in(text: str, whole: str) -> Iterator[ClaimedDeed]:
+    """Those of a sentence. `whole`: with what it quotes."""
     passive = False
     for match in _SAYS_DONE.finditer(text):
         verb, own = match["verb"].casefold().replace("-", ""), match["passive"] is None
@@ -181,7 +182,7 @@ def _claims_in(text: str) -> Iterator[ClaimedDeed]:
         end = _end(text, match.end())
         if _NONE.search(text[:end]):
             continue
-        quote = text[match.start() if own else 0 : end].strip(" ,.;:-*✅")
+        quote = whole[match.start() if own else 0 : end].strip(" ,.;:-*✅")
         passive = passive or match["passive"] is not None
         yield ClaimedDeed(quote, *_ACTIONS[verb], own)
 

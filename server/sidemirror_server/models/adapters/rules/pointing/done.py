@@ -10,6 +10,7 @@ from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 from sidemirror_server.models.adapters.rules.pointing.record import ARGUMENT_CHARS, PastCall
 from sidemirror_server.models.adapters.rules.pointing.states import STATE_KEYS
 from sidemirror_server.models.adapters.rules.pointing.texts import (
+    Spoken,
     name_words,
     sentences,
     stem,
@@ -54,13 +55,18 @@ def done(reading: Reading) -> Iterator[Point]:
     for says, by in _DEEDS:
         for sentence in reading.sentences:
             match = says.search(sentence.text)
-            if match is None or any(by(call) for call in calls):
+            if match is None or any(by(call) for call in calls) or not _is_own(reading, sentence, match):
                 continue
             whole = says is _TESTED
             if not _NOT.search(sentence.text if whole else sentence.text[: match.end("what")]):
                 quote = sentence.plain if whole else match[0].strip()
                 yield Point("wrong_fact", quote, _request_of(reading, match["what"]), _REASON, _FIX)
                 return
+
+
+def _is_own(reading: Reading, sentence: Spoken, match: re.Match[str]) -> bool:
+    """Whether the answer says it in its own words, and quotes nobody."""
+    return reading.own[sentence.start : sentence.start + len(sentence.text)][match.start() : match.end()] == match[0]
 
 
 def _is_recorded(reading: Reading, claim: ClaimedDeed) -> bool:

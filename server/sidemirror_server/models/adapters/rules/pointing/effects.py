@@ -2,7 +2,7 @@
 
 import re
 
-from sidemirror_server.models.adapters.rules.pointing.record import PastCall, Record, jsons_in
+from sidemirror_server.models.adapters.rules.pointing.record import ARGUMENT_CHARS, PastCall, Record, jsons_in
 from sidemirror_server.models.adapters.rules.pointing.texts import name_words, stem_set, word_set
 from sidemirror_server.vocabulary.refusal import is_refusal
 
@@ -44,6 +44,8 @@ _READING = re.compile(
     r"-\S+ \S?select)\b",
     re.IGNORECASE,
 )
+# A request of HTTP that reads.
+_GET = re.compile(r"[\"']method[\"']\s?:\s?[\"'](?:GET|HEAD|OPTIONS)[\"']", re.IGNORECASE)
 _PARTS = re.compile(r"&&|\|\||[;|\n]")
 _WRITES = re.compile(
     r">\s?[\w/.~]|\b(?:insert|update|delete|alter|drop|create|truncate) (?:into|table|from|\w+ set)\b|sed -i|"
@@ -92,6 +94,8 @@ def only_reads(call: PastCall) -> bool:
     if names[-1] in _LOOKED_UP:
         return True
     if names[0] in _READS or (names[-1] in _READS and not set(names) & _GENERIC):
+        return True
+    if _GET.search(call.arguments[:ARGUMENT_CHARS]):
         return True
     return call.command != "" and _reads_only(call.command)
 

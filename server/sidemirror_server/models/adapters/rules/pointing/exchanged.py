@@ -67,7 +67,7 @@ def _exchanges(digits: str) -> Iterator[list[str]]:
 
 def _digits(number: Figure) -> str:
     digits = "".join(letter for letter in number.text if letter.isdigit()).lstrip("0")
-    return digits if number.places else digits.rstrip("0")
+    return digits if number.value % 1 else digits.rstrip("0")
 
 
 def _rounded(value: float, count: int) -> str:

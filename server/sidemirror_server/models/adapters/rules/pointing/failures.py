@@ -37,7 +37,7 @@ _ADMITS = re.compile(
     r"un(?:delivered|formatted|applied|sent|paid|changed|finished|processed|resolved)|shortfall|short of|stuck|"
     r"partial\w{0,2}|"
     r"(?:has|have) not been (?:moved|rescheduled|booked|sent|made|done|completed)|(?<!you )only \w{3,15}ed\b|so far|"
-    r"crash(?:ed|es)|lacks?)\b",
+    r"(?:do not|don['’]t) (?:yet )?(?:have|know)|crash(?:ed|es)|lacks?)\b",
     re.IGNORECASE,
 )
 _MANY = rf"\d{{1,6}}|{'|'.join(SPELLED)}"
@@ -110,11 +110,8 @@ _Rank = tuple[int, float, int]
 
 def failures(reading: Reading) -> Iterator[Point]:
     """Finds the sentence that says as done, or as good, what failed. Only in an answer that does not admit it."""
-    quoted = _QUOTED.sub(lambda match: " " * len(match[0]), reading.answer)
-    plain = _NO_ADMISSION.sub(lambda match: " " * len(match[0]), quoted)
-    if _ADMITS.search(plain) or any(
-        one["some"].casefold() != one["all"].casefold() for one in _SOME_OF.finditer(plain)
-    ):
+    plain = _plain(reading.answer)
+    if _admits(plain):
         return
     found = list(itertools.islice(shortcomings(reading), _MOST))
     if not found:
@@ -149,7 +146,25 @@ def failures(reading: Reading) -> Iterator[Point]:
 def _reason(failure: Shortcoming) -> str:
     if is_refusal(failure.call.text):
         return f"The call of {failure.call.spoken} was refused."
-    return f"The call of {failure.call.spoken} failed." if failure.whole else "On record a part of it failed."
+    return f"The call of {failure.call.spoken} failed." if failure.whole else "Not all of it worked."
+
+
+def admits_failure(answer: str) -> bool:
+    """Whether an answer says in words of its own that something failed."""
+    return _admits(_plain(answer))
+
+
+def _plain(answer: str) -> str:
+    """The answer with spaces in the place of what admits nothing."""
+    for pattern in (_QUOTED, _NO_ADMISSION):
+        answer = pattern.sub(lambda match: " " * len(match[0]), answer)
+    return answer
+
+
+def _admits(plain: str) -> bool:
+    return _ADMITS.search(plain) is not None or any(
+        one["some"].casefold() != one["all"].casefold() for one in _SOME_OF.finditer(plain)
+    )
 
 
 class _Deeds:
@@ -244,10 +259,10 @@ def _contradicts(sentence: Spoken, failure: Shortcoming, is_deed: bool, same: in
     done = _DONE_SAID.search(text) is not None
     rare = len(said & failure.rare)
     if failure.whole:
-        if only_reads(failure.call) and not failure.call.command:
-            return 2.0 if same and _EVERY.search(text) and f" {_SPELLED.get(same, same)} " in text else 0.0
         if good and is_run(failure.call) and (own_run := len(said & failure.own)):
             return 4.0 + 2 * own_run + 1.5 * universal + (RUN.search(text) is not None)
+        if only_reads(failure.call) and not failure.call.command:
+            return 2.0 if same and _EVERY.search(text) and f" {_SPELLED.get(same, same)} " in text else 0.0
         if not done or not (rare or is_deed) or (is_refusal(failure.call.text) and not is_deed):
             return 0.0
         return 1.0 + len(said & failure.words) + 2 * rare + 4 * is_deed

@@ -48,6 +48,20 @@ _UNREAL = re.compile(
 )
 
 
+# What others have said: quotations, quoted lines, blocks of code.
+_QUOTED = re.compile(
+    r"\"[^\"\n]{2,600}\"|“[^”\n]{2,600}”|«[^»\n]{2,600}»|„[^“”\n]{2,600}[“”]|^[ \t]*>[^\n]*|```.{0,8000}?(?:```|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+# Who asks for a text gets one, in which somebody says what he has done.
+_DRAFT_ASKED = re.compile(
+    r"\b(?:draft|compose|phrase|word|write|suggest|prepare)\b[^.?!\n]{0,60}\b(?:reply|answer|response|e-?mail|mail|message|"
+    r"letter|text|note|post|comment|announcement|update|summary|report|changelog|(?:release|meeting) notes|minutes)\b",
+    re.IGNORECASE,
+)
+_LETTER = re.compile(r"\n[ \t]*(?:Subject:|Betreff:|Dear |Hi |Hello |Hey |Hallo |Liebe)(?P<rest>.*)", re.DOTALL)
+
+
 class Reading:
     """One answer and its record."""
 
@@ -59,6 +73,13 @@ class Reading:
     @cached_property
     def folded(self) -> str:
         return self.answer.casefold()
+
+    @cached_property
+    def own(self) -> str:
+        """The answer with spaces in the place of what it quotes, of code, and of a letter that was asked for."""
+        text = _QUOTED.sub(lambda found: " " * len(found[0]), self.answer)
+        letter = _LETTER.search(text) if _DRAFT_ASKED.search(self.record.request) else None
+        return text if letter is None else text[: letter.start()] + " " * (len(text) - letter.start())
 
     @cached_property
     def sentences(self) -> list[Spoken]:

@@ -248,7 +248,7 @@ def _has_been(found: Sequence[_State], state: _State, settled: str, common: froz
 
 def _marks(text: str) -> frozenset[str]:
     """The days, times and identifiers of a text, as words."""
-    return marks(value for value, *_ in typed(text) if value[0] != "number")
+    return marks(value for value, *_ in typed(text) if value[0] != "number" or float(value[1]) >= 1000)
 
 
 _SAME = {"hold": "held", "held": "hold", "dead": "down", "inactiv": "down", "tentativ": "tentatively"}

@@ -200,9 +200,17 @@ def _lists(reading: Reading) -> Iterator[Point]:
             if result is not None and _is_off(result, parts, match["left"] is not None) and not reading.can_be(result):
                 like = [one.value for one in parts if _kind(one) == _kind(result)]
                 against = _operand(reading, [*like, *(one.value for one in parts)])
-                reason = "The numbers before it come to another."
+                reason = f"The numbers before it come to {_total(result, parts, match['left'] is not None)}."
                 yield Point("wrong_fact", sentence.text[result.start : result.end], against, reason, _FIX)
         before = (before + found)[-8:]
+
+
+def _total(result: Figure, parts: Sequence[Figure], is_left: bool) -> str:
+    """The sum of the numbers before a result, where it is meant to be that."""
+    total = sum(one.value for one in parts if _kind(one) in {_kind(result), ("", "")})
+    if is_left or not 0.8 < result.value / (total or 1) < 1.25:
+        return "another"
+    return f"{total:,.2f}".removesuffix(".00")
 
 
 def _operand(reading: Reading, values: Sequence[float]) -> str:

@@ -38,8 +38,11 @@ _NO_QUANTITY = re.compile(
 )
 _NUMBER = re.compile(
     r"(?<![\w.,])(?P<sign>[-−])?(?P<money>(?:US)?[$€£¥] ?)?(?P<digits>\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,10})?|"
+    # As most of Europe writes 1,299.00.
+    r"(?P<comma>(?:\d{1,3}(?:[.\u00a0\u202f]\d{3}){1,4}|\d{1,12}),\d{2})(?![\d,])|"
     r"\d{1,15}(?:\.\d{1,10})?)"
-    r"(?![\d])(?:(?:[ \u00a0]{0,3}|-)(?P<unit>%|°[CF]|[A-Za-zµ€£$]{1,15})(?![\w]))?"
+    # A word after `in` makes it no inches: 30 in stock.
+    r"(?![\d])(?:(?:[ \u00a0]{0,3}|-)(?P<unit>%|°[CF]|(?!in [A-Za-z])[A-Za-zµ€£$]{1,15})(?![\w]))?"
 )
 _TOKEN = re.compile(
     r"\b\d{1,2}:\d{2}\b|\b\d{4}-\d{2}-\d{2}\b|[\w./@-]{0,60}(?:[A-Za-z][\w./@-]{0,4}\d|"
@@ -59,7 +62,8 @@ _SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "mn": 1e6, "bn":
 
 class Figure(msgspec.Struct, frozen=True):
     """A number as written. `unit`: the word or sign right after it, in lower case; may be any word. `money`: the sign
-    before it. `places`: how many digits after the point."""
+    before it. `places`: how many digits after the point. `digits`: the value without sign and magnitude; 0 if it is
+    spelled."""
 
     value: float
     text: str
@@ -69,6 +73,7 @@ class Figure(msgspec.Struct, frozen=True):
     money: str = ""
     places: int = 0
     spelled: bool = False
+    digits: float = 0.0
 
 
 class Spoken(msgspec.Struct, frozen=True):
@@ -157,16 +162,17 @@ def numbers(text: str, *, spelled: bool = False) -> Iterator[Figure]:
     """The quantities of a text. `spelled`: those written as words as well."""
     plain = masked(text)
     for match in _NUMBER.finditer(plain):
-        digits, unit = match["digits"].replace(",", ""), (match["unit"] or "").casefold()
+        digits, unit = _plain_digits(match), (match["unit"] or "").casefold()
         scale = _SCALES.get(unit, 1.0)
         if scale != 1.0 and len(unit) == 1 and not match["money"]:
             scale = 1.0 if unit in {"m", "b"} else scale
-        if len(digits) >= _IDENTIFIER_DIGITS and digits == match["digits"]:
+        if len(digits) >= _IDENTIFIER_DIGITS and digits == match["digits"] and "." not in digits:
             continue
         value = float(digits) * scale * (-1 if match["sign"] else 1)
         places = len(digits.partition(".")[2])
         end = match.end("unit") if match["unit"] in {"%"} or scale != 1.0 else match.end("digits")
-        yield Figure(value, text[match.start() : end], match.start(), end, unit, (match["money"] or "").strip(), places)
+        said, money = text[match.start() : end], (match["money"] or "").strip()
+        yield Figure(value, said, match.start(), end, unit, money, places, digits=float(digits))
     if spelled:
         for match in _SPELLED.finditer(plain):
             spoken = match["digits"].casefold()
@@ -175,6 +181,14 @@ def numbers(text: str, *, spelled: bool = False) -> Iterator[Figure]:
             value = SPELLED[spoken]
             start, end = match.span("digits")
             yield Figure(value, match["digits"], start, end, (match["unit"] or "").casefold(), spelled=True)
+
+
+def _plain_digits(match: re.Match[str]) -> str:
+    """The digits of a number, with a point before its decimals."""
+    if match["comma"] is None:
+        return match["digits"].replace(",", "")
+    whole, _, places = match["comma"].partition(",")
+    return f"{re.sub(r'[^0-9]', '', whole)}.{places}"
 
 
 def same(one: float, other: float, places: int = 2) -> bool:

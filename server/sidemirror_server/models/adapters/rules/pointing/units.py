@@ -56,6 +56,11 @@ for _dimension, _line in enumerate(_UNITS_TEXT.strip().splitlines()):
         _one = _Unit(_dimension, _place, float(_factor))
         _OF_DIMENSION.setdefault(_dimension, []).append(_one)
         UNITS.update(dict.fromkeys(_spellings, _one))
+# What a sign may stand for.
+_OF_SIGN = {
+    sign: frozenset(UNITS[code] for code in codes.split())
+    for sign, codes in (("$", "usd cad aud mxn sgd hkd nzd brl"), ("¥", "jpy cny"))
+}
 _KEY = re.compile(r"[\"']?([A-Za-z_]\w{0,40})[\"']?\s{0,2}[:=]\s{0,2}[\"']?$")
 # Of the answer, and of the record.
 _MOST_SAID, _MOST_QUANTITIES = 300, 2_000
@@ -109,14 +114,14 @@ def units(reading: Reading) -> Iterator[Point]:
     if not said:
         return
     recorded, quantities = _recorded(reading)
-    told = {(_unscaled(number), _unit(number)) for _, number in said}
+    told = {(number.digits, _unit(number)) for _, number in said}
     for sentence, number in said:
         # What is told in its own unit as well is another thing here.
-        units_of = [unit for unit in recorded.get(_unscaled(number), ()) if unit != _unit(number)]
+        units_of = [unit for unit in recorded.get(number.digits, ()) if unit != _unit(number)]
         if (
             _is_between(reading, number)
             or _WITHIN.search(sentence.text[: number.start])
-            or any((_unscaled(number), unit) in told for unit in units_of)
+            or any((number.digits, unit) in told for unit in units_of)
         ):
             continue
         point = _other_unit(sentence, number, recorded) or _converted(sentence, number, recorded, quantities)
@@ -136,11 +141,11 @@ def _recorded(reading: Reading) -> tuple[dict[float, dict[_Unit | None, str]], l
         for number in figures:
             unit, quote = _recorded_unit(text, number)
             if unit is not None or not number.unit:
-                recorded.setdefault(_unscaled(number), {}).setdefault(unit, quote)
+                recorded.setdefault(number.digits, {}).setdefault(unit, quote)
             if unit is not None:
                 begin = max(text.rfind("\n", 0, number.start) + 1, number.start - 80)
                 words = frozenset(name_words(text[begin : number.end]))
-                quantities.append(_Quantity(_unscaled(number), unit, quote, words))
+                quantities.append(_Quantity(number.digits, unit, quote, words))
     for field in reading.record.fields:
         beside = field.item.field(*_BESIDE) or (
             field.item.parent.field(*_BESIDE) if field.item.parent is not None else None
@@ -168,7 +173,9 @@ def _other_unit(sentence: Spoken, number: Figure, recorded: dict[float, dict[_Un
     said = _unit(number) or _code_before(sentence.text, number)
     if said is None or _MORE_TIME.match(sentence.text, number.end):
         return None
-    by_unit = recorded.get(_unscaled(number), {})
+    by_unit = recorded.get(number.digits, {})
+    if any(unit in _OF_SIGN.get(number.money, ()) for unit in by_unit):
+        return None
     known = {unit: quote for unit, quote in by_unit.items() if unit is not None and unit.dimension == said.dimension}
     if len(known) != 1 or said in known:
         return None
@@ -184,10 +191,10 @@ def _converted(
 ) -> Point | None:
     """A number that is a recorded quantity in a unit other than the one said, while no quantity is it in that one."""
     said = _unit(number)
-    if said is None or not said.factor or None in recorded.get(_unscaled(number), {}):
+    if said is None or not said.factor or None in recorded.get(number.digits, {}):
         return None
     alike = [one for one in quantities if one.unit.dimension == said.dimension and one.unit.factor]
-    value = _unscaled(number)
+    value = number.digits
     if any(_is(one.value * one.unit.factor / said.factor, value, number.places) for one in alike):
         return None
     words = tokens_of(sentence.text)
@@ -240,6 +247,7 @@ def _currencies(reading: Reading) -> Iterator[Point]:
                     said is not None
                     and said.dimension == 2
                     and said != unit
+                    and unit not in _OF_SIGN.get(number.money, ())
                     and number.value in listed
                     and number.value >= 10
                 ):
@@ -335,7 +343,7 @@ def _magnitudes(reading: Reading) -> Iterator[Point]:
             continue
         scale = _MAGNITUDES[(heading["one"] or heading["two"])[0].casefold()]
         listed = {
-            _unscaled(number)
+            number.digits
             for text, figures in reading.record.figures
             if text is call.text
             for number in figures
@@ -398,10 +406,6 @@ def _code_before(text: str, number: Figure) -> _Unit | None:
     """The currency whose code stands before a number."""
     unit = UNITS.get(text[max(0, number.start - 4) : number.start].strip().casefold())
     return unit if unit is not None and unit.dimension == 2 and not number.money else None
-
-
-def _unscaled(number: Figure) -> float:
-    return float(re.sub(r"[^\d.]", "", number.text) or 0)
 
 
 def _recorded_unit(text: str, number: Figure) -> tuple[_Unit | None, str]:
