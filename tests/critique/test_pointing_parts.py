@@ -143,6 +143,10 @@ def test_what_others_say_is_no_deed_of_the_agent(request_: str, answer: str) -> 
     assert claimed == [] if request_.startswith("Draft") else claimed[0][0] == "I've refunded the deposit"
 
 
+def test_what_was_said_before_is_no_new_claim() -> None:
+    assert found("done", "As I said, I've refunded the deposit.", MAIL) == []
+
+
 def test_a_get_of_a_generic_tool_only_reads() -> None:
     """Seen to fail: what a PATCH had changed since was told by the state that the GET before it had read."""
     url = '"url": "https://desk.example/tickets/T-9"'

@@ -118,7 +118,8 @@ _THING = re.compile(
 _UNSURE = re.compile(
     r"\b(?:not|never|because|since|if|once|when|after|before|until|unless|could|would|should|can|(?-i:may)|"
     r"might|must|need|want|will|to be(?! (?:on|safe|sure))|"
-    r"like|please|how|whether|that (?:was|were)|which (?:was|were)|previously|earlier|already been)\b|n['’]t\b",
+    r"like|please|how|whether|that (?:was|were)|which (?:was|were)|previously|earlier|already been|"
+    r"as I(?:['’]ve| have)? (?:said|mentioned|told|wrote))\b|n['’]t\b",
     re.IGNORECASE,
 )
 _SAYS_NOT_DONE = re.compile(

@@ -59,7 +59,7 @@ _DRAFT_ASKED = re.compile(
     r"letter|text|note|post|comment|announcement|update|summary|report|changelog|(?:release|meeting) notes|minutes)\b",
     re.IGNORECASE,
 )
-_LETTER = re.compile(r"\n[ \t]*(?:Subject:|Betreff:|Dear |Hi |Hello |Hey |Hallo |Liebe)(?P<rest>.*)", re.DOTALL)
+_LETTER = re.compile(r"\n[ \t]*(?:Subject:|Betreff:|Dear |Hi |Hello |Hey |Hallo |Liebe)")
 
 
 class Reading:
