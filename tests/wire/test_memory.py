@@ -262,3 +262,13 @@ def test_metadata_comes_back(memory: ReflectiveMemoryServiceStub) -> None:
     stored = memory.StoreReflection(request, timeout=TIMEOUT_S)
     found = MessageToDict(get(memory, stored.reflection_id, tenant_id="metadata").metadata)
     assert found == {**own, "session_id": "s"}
+
+
+def test_a_session_has_many_lessons(memory: ReflectiveMemoryServiceStub) -> None:
+    """Seen to fail: each counted as a repetition of the session's first one, whose id was answered, and was lost."""
+    texts = ("Ask the carrier for delays first.", "Check the card's date before charging.")
+    ids = {store(memory, text, session_id="day1", tenant_id="many").reflection_id for text in texts}
+    again = store(memory, texts[0], session_id="day1", tenant_id="many")
+    assert len(ids) == 2
+    assert again.reflection_id in ids
+    assert sorted(one.content for one in listed(memory, tenant_id="many")) == sorted(texts)

@@ -6,16 +6,20 @@ import re
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 
-from sidemirror.v1 import common_pb2
+from sidemirror.v1 import common_pb2, sidecar_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror_server.rpc.memory import export_reflections
 from tests.memory.talk import export, get, imported, listed, memories, store, versions
 from tests.wire.calls import TIMEOUT_S
+from tests.wire.goals import failed_goal, goals, report
 from tests.wire.sidecar import sidecar
 from tests.wire.test_memory import RETIRED
+from tests.wire.waiting import until
 
 
 def filled(stub: ReflectiveMemoryServiceStub, **scope: Any) -> None:
@@ -83,6 +87,25 @@ def test_an_export_is_imported_the_same_and_twice_without_doubles(
         # What is imported is known: it is strengthened, and a replay makes no second one.
         store(stub, "Lesson 0.", tenant_id="to", project_id="p")
         assert len(listed(stub, tenant_id="to", project_id="p")) == 10
+
+
+def test_what_a_goal_taught_is_imported_with_whom_it_is_about(tmp_path: Path) -> None:
+    """Seen to fail: the report that it came from was refused as no source, and nobody's erasure found it there."""
+    (tmp_path / "one").mkdir()
+    (tmp_path / "other").mkdir()
+    with sidecar(tmp_path / "one") as one, memories(one) as stub, goals(one) as teller:
+        report(teller, failed_goal("from", subject_ids=["bob"]))
+        until(lambda: len(listed(stub, tenant_id="from")) == 1)
+        (taught,) = listed(stub, tenant_id="from")
+        lines = export(stub, tenant_id="from")
+    with sidecar(tmp_path / "other") as other, memories(other) as stub:
+        answer = imported(stub, lines, tenant_id="to")
+        assert (answer.imported_count, list(answer.refused)) == (1, [])
+        assert [(one.id, one.content) for one in listed(stub, tenant_id="to")] == [(taught.id, taught.content)]
+        with grpc.insecure_channel(other.address) as channel:
+            erase = sidecar_pb2.EraseRequest(tenant_id="to", subject_id="bob")
+            SidecarServiceStub(channel).Erase(erase, timeout=TIMEOUT_S)
+        assert listed(stub, tenant_id="to") == []
 
 
 def test_bad_lines_are_told_by_number_and_the_good_ones_kept(memory: ReflectiveMemoryServiceStub) -> None:

@@ -31,7 +31,7 @@ class GoalTask(msgspec.Struct, frozen=True, omit_defaults=True):
 class GoalReport(msgspec.Struct, frozen=True, omit_defaults=True):
     """A report of a finished goal, stored as the payload of its job: field names are part of the stored format. It has
     no time field, so that a repeated request makes the same job. `turn_id`: whose tool calls are the tasks of a report
-    that has none."""
+    that has none. `subject_ids`: whom it is about, for the memory that is made of it."""
 
     goal_id: str
     objective: str
@@ -39,6 +39,7 @@ class GoalReport(msgspec.Struct, frozen=True, omit_defaults=True):
     tasks: tuple[GoalTask, ...] = ()
     error: str = ""
     turn_id: str = ""
+    subject_ids: tuple[str, ...] = ()
 
     @property
     def has_task_error(self) -> bool:

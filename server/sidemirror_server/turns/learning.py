@@ -283,7 +283,7 @@ def _of_goal(report: GoalReport, body: bytes, report_id: str, now_us: int) -> Re
         episode=episode_key(report.objective, report.state.value, _steps(report)),
         generated_us=now_us,
         error_signature=error_signature(tool, error),
-        sources=(key(SourceKind.GOAL_REPORT, report_id),),
+        sources=(key(SourceKind.GOAL_REPORT, report_id), *keys(SourceKind.SUBJECT, report.subject_ids)),
     )
 
 

@@ -36,11 +36,11 @@ def episode_key(task: str, outcome: str, steps: Iterable[EpisodeStep]) -> str:
 
 def named_episode(episode: str, session_id: str, event_ids: Iterable[str]) -> str:
     """The digest of an episode that a request names: `episode` itself if it is a digest, else one made of the session
-    and the events; empty if none is given."""
+    and the events; empty if no event is given, since a session has many episodes."""
     if len(episode) == 2 * _DIGEST_BYTES and set(episode) <= set("0123456789abcdef"):
         return episode
-    named = [session_id, *event_ids]
-    return _digest(named) if any(named) else ""
+    events = tuple(event_ids)
+    return _digest([session_id, *events]) if any(events) else ""
 
 
 def _digest(parts: Iterable[str]) -> str:

@@ -48,7 +48,9 @@ _LONGEST_BODY_BYTES = 512 * 1024
 _LAST_US = 253_402_300_799_999_999
 _MOST = 2**31 - 1
 _CATEGORIES = frozenset(["", *ErrorCategory])
-_SOURCES = frozenset((SourceKind.SUBJECT, SourceKind.SESSION, SourceKind.TURN, SourceKind.MEMORY))
+_SOURCES = frozenset(
+    (SourceKind.SUBJECT, SourceKind.SESSION, SourceKind.TURN, SourceKind.MEMORY, SourceKind.GOAL_REPORT)
+)
 
 
 class Line(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

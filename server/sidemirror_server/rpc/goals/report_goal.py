@@ -39,4 +39,5 @@ def _report_of(request: pb.ReportGoalRequest) -> GoalReport:
         ),
         error=enter(request.error),
         turn_id=request.turn_id,
+        subject_ids=subjects_of(request.subject_ids),
     )
