@@ -73,7 +73,9 @@ def test_texts_that_do_not(other: str) -> None:
 def test_digests_are_stored_and_never_change() -> None:
     assert text_key("Add an index.") == "4454f8a937dc6a7181b30fd2c5e6b254"
     assert episode_key("t", "failure", [step("x")]) == "77be9024d5180c7442227be12e3829df"
-    assert named_episode("", "s", ["e1"]) == "66051d2589c517f7c09ff32f296b72d3"
+    assert named_episode("", "s", ["e1"], "x") == "66051d2589c517f7c09ff32f296b72d3"
+    assert named_episode("", "s", [], "Add an index.") == "78ad20d10b5133345af0bb214ef36f0d"
+    assert named_episode("", "", [], "Add an index.") == ""
 
 
 def test_an_episode_and_its_replay() -> None:

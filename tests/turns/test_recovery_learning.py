@@ -272,6 +272,27 @@ async def test_a_try_after_advice_is_marked_and_settles_its_trial(tmp_path: Path
         }
 
 
+async def test_what_was_not_tried_again_settles_no_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen to fail: a call that was told something and never made again counted as a next attempt that failed."""
+    monkeypatch.setattr(moves, "SILENT_FRACTION", 0.0)
+    async with learning(tmp_path) as own:
+        whats = (asks(1, "a@b.de"), ToolFailed("c1", MISSING), asks(2, "a@b.de"), ToolReturned("c2", "u1"))
+        for number in range(1, 6):
+            await own.turn(f"t{number}", 1, *whats, session=f"s{number}")
+        await own.learner.learn_due()
+        signature = await signature_in(own)
+        await own.turn("u", 1, *whats[:2], session="u")
+        failed = FailedAttempt(signature, True, (), "u", "u")
+        receipt_id = receipt_id_of(SCOPE, "u", signature)
+        assert (await own.finder.find(SCOPE, failed, receipt_id)).block.items
+        await own.learn()
+        own.clock.advance(LATEST_US / 1e6 + 2)
+        (row,) = [row for row in await own.learned(signature) if row.where.turn_id == "u"]
+        assert row.move.kind is MoveKind.STOPPED
+        (trial,) = (await SqliteTrials(own.database).results(SCOPE, [receipt_id]))[receipt_id]
+        assert trial.succeeded is None
+
+
 @pytest.mark.parametrize(("place", "in_time"), [(3, True), (4, False), (5, False), (None, False)])
 async def test_advice_that_came_too_late_counts_neither_way(
     place: int | None, in_time: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

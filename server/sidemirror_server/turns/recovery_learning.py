@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from sidemirror_server.memory.recoveries.finding import RecoveryFinder, receipt_id_of
-from sidemirror_server.memory.recoveries.observation import Move, Observation, Where, follows, recovery_id
+from sidemirror_server.memory.recoveries.observation import NO_ATTEMPT, Move, Observation, Where, follows, recovery_id
 from sidemirror_server.memory.recoveries.observations import Observations, UnlearnedTurn
 from sidemirror_server.memory.recoveries.sentences import left_to_say
 from sidemirror_server.memory.recoveries.starter import move_of
@@ -177,12 +177,12 @@ class RecoveryLearner:
         return None if found is None or found.standing is TurnStanding.OPEN else found
 
     async def _settle(self, scope: Scope, found: list[Observation], shown: Mapping[str, Receipt]) -> None:
-        """The trials of what was shown or held back: whether the next attempt worked."""
+        """The trials of what was shown or held back: whether the next attempt worked, where there was one."""
         first: dict[str, Observation] = {}
         for one in found:
             first.setdefault(receipt_id_of(scope, one.where.turn_id, one.signature), one)
         for receipt_id, one in first.items():
-            if receipt_id in shown:
+            if receipt_id in shown and one.move.kind not in NO_ATTEMPT:
                 trials = await self._trials.of_receipt(scope, receipt_id)
                 settled = [Settled(trial, one.worked) for trial in trials]
                 await self._trials.settle(scope, receipt_id, settled, shown[receipt_id].time_us)

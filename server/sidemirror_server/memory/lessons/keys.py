@@ -34,13 +34,16 @@ def episode_key(task: str, outcome: str, steps: Iterable[EpisodeStep]) -> str:
     return _digest([" ".join(plain(part).split()) for part in parts])
 
 
-def named_episode(episode: str, session_id: str, event_ids: Iterable[str]) -> str:
+def named_episode(episode: str, session_id: str, event_ids: Iterable[str], text: str) -> str:
     """The digest of an episode that a request names: `episode` itself if it is a digest, else one made of the session
-    and the events; empty if no event is given, since a session has many episodes."""
+    and the events; without events of the session and the lesson's `text`, since a session has many episodes. Empty if
+    none is given."""
     if len(episode) == 2 * _DIGEST_BYTES and set(episode) <= set("0123456789abcdef"):
         return episode
     events = tuple(event_ids)
-    return _digest([session_id, *events]) if any(events) else ""
+    if not any(events):
+        return _digest([session_id, text_key(text)]) if session_id else ""
+    return _digest([session_id, *events])
 
 
 def _digest(parts: Iterable[str]) -> str:

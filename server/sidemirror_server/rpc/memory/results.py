@@ -109,7 +109,7 @@ def result_of(
         task=str(said.get("task_description", "")),
         event_count=int(said["event_count"]) if isinstance(said.get("event_count"), int | float) else 0,
         session_id=session_id,
-        episode=named_episode(str(said.get("episode", "")), session_id, event_ids),
+        episode=named_episode(str(said.get("episode", "")), session_id, event_ids, wire.reflection_text),
         generated_us=now_us,
         error_signature=signature,
         steering=str(said.get("steering", ""))[:_TRIED_CHARS],
