@@ -63,7 +63,8 @@ def heard_after(
     with grpc.insecure_channel(server.address) as channel:
         stub = ReflectiveMemoryServiceStub(channel)
         until(lambda: any(m.is_told for found in stub.ListRecoveries(request).signatures for m in found.moves))
-    player = ClaudeCode(server, "told", folder)
+    # Each folder has sessions of its own, as in a host: this turn stays open.
+    player = ClaudeCode(server, f"told in {folder.name}", folder)
     player.asks("Count the orders")
     return player.heard(player.runs(bad, error, 1))
 

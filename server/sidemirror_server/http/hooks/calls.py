@@ -16,6 +16,8 @@ _THINKING, _SIDECAR = "/sidemirror.v1.ThinkingService", "/sidemirror.v1.SidecarS
 
 # The turn is not there, or it is over.
 GONE = (grpc.StatusCode.NOT_FOUND.value[0], grpc.StatusCode.FAILED_PRECONDITION.value[0])
+# There is such a turn.
+TAKEN = grpc.StatusCode.ALREADY_EXISTS.value[0]
 # What a page may hold of turns and of entries.
 _PAGE = 1_000
 # Somebody else may do it.
@@ -53,6 +55,12 @@ class Calls:
                 raise
             return False
         return True
+
+    async def newest_turn(self, session_id: str) -> thinking_pb2.Turn | None:
+        """The session's newest turn, open or not; None if it has none."""
+        request = thinking_pb2.ListTurnsRequest(session_id=session_id, page_size=1)
+        page = await self._call(f"{_THINKING}/ListTurns", request, thinking_pb2.ListTurnsResponse)
+        return page.turns[0] if page.turns else None
 
     async def stores_answer(self) -> bool:
         """Whether every store of the sidecar answers, and takes what is written."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from sidemirror.v1 import common_pb2, thinking_pb2
 from sidemirror_server.http.context import Ended
-from sidemirror_server.http.hooks.calls import GONE, REFUSED, Calls
+from sidemirror_server.http.hooks.calls import GONE, REFUSED, TAKEN, Calls
 from sidemirror_server.http.hooks.hosts.failure import said_by_tool
 from sidemirror_server.http.hooks.hosts.happening import AnswerGiven, CallEnded, Happening, Prompted, SaidByAgent
 from sidemirror_server.http.hooks.sentences import (
@@ -58,19 +58,34 @@ class Conversation:
         # The open turn, if it is known, and the last entry of it that the agent has seen.
         self._turn_id = ""
         self._seen = 0
+        # Of the turn that began last: the id that stands for the host's, and which turn with that it is, from 1.
+        self._named = ""
+        self._number = 0
+        # Of the last event that was served. A host that is attached twice tells each twice; calls have ids for that.
+        self.last_heard = 0
         self._was_sent_back = False
         self._said = ""
         # What the host took no words for yet, in this turn.
         self.untold = ""
 
     async def asked(self, calls: Calls, happening: Happening, asked: Prompted, *, critiques: bool) -> str:
-        """Begins a turn, and ends the one before if nobody has. Returns what to tell; empty if nothing."""
+        """Begins a turn, and ends the one before if nobody has; a prompt that names the open turn is a message in it.
+        Returns what to tell; empty if nothing."""
         if is_ours(asked.prompt):
             # The host gives our own prompt to the agent as the user's: the turn goes on.
             self._was_sent_back = True
             return ""
         if switch := switch_of(asked.prompt):
             return await self._switch(calls, switch)
+        if self._is_repeated(happening):
+            return ""
+        if happening.turn and not self._turn_id:
+            await self._take_up(calls)
+        if self.goes_on(happening):
+            message = thinking_pb2.TurnEvent(user_message=thinking_pb2.UserMessage(text=asked.prompt))
+            response = await self._report(calls, happening, [message], critiques=critiques, begins=False)
+            if response.turn_id:
+                return _told(response.directives)
         await self.left(calls)
         return await self._begin(calls, happening, asked.prompt, critiques=critiques)
 
@@ -115,13 +130,17 @@ class Conversation:
     async def answered(self, calls: Calls, happening: Happening, answered: AnswerGiven, *, wait_s: float) -> str:
         """Ends the turn, or returns the prompt with which the agent is sent back: once in a turn, and only when
         `wait_s`, in which a critique must be there, is above 0."""
+        if self._is_repeated(happening):
+            return ""
         text = answered.text or self._said
         issues = 0
         if text and wait_s > _ANSWER_S and not (answered.again or self._was_sent_back):
             issues = await self._criticise(calls, happening, text, wait_s - _ANSWER_S)
         elif text:
             drafted = thinking_pb2.TurnEvent(response_drafted=thinking_pb2.ResponseDrafted(text=text))
-            await self._report(calls, happening, [drafted], critiques=False, begins=False)
+            # Whoever was sent back by another hook, after its turn has ended, may answer without a call.
+            begins = answered.again and await self._went_on(calls, happening)
+            await self._report(calls, happening, [drafted], critiques=False, begins=begins)
         if issues:
             self._was_sent_back = True
             return revision_prompt(issues)
@@ -133,11 +152,32 @@ class Conversation:
         await calls.finish_turn(thinking_pb2.FinishTurnRequest(turn_id=self._turn_id, session_id=self.session_id))
         self._turn_id, self._said, self._was_sent_back, self.untold = "", "", False, ""
 
+    def goes_on(self, happening: Happening) -> bool:
+        """Whether the open turn is known, and the one that the host names."""
+        return _is_of(self._turn_id, self._name_of(happening))
+
+    def _name_of(self, happening: Happening) -> str:
+        """The id that stands for the host's turn; empty if it has none."""
+        return _id_of(self._host, happening.turn, self._agent) if happening.turn else ""
+
+    def _is_repeated(self, happening: Happening) -> bool:
+        return hash(happening) == self.last_heard
+
+    async def _take_up(self, calls: Calls) -> None:
+        """Finds the turn that is open, as after a restart. What is in its record was told."""
+        newest = await calls.newest_turn(self.session_id)
+        if newest is not None and newest.state == thinking_pb2.TURN_STATE_OPEN:
+            self._turn_id, self._seen = newest.turn_id, newest.last_sequence
+
+    async def _went_on(self, calls: Calls, happening: Happening) -> bool:
+        """Whether the session's newest turn is the one that the host names."""
+        newest = await calls.newest_turn(self.session_id)
+        return newest is not None and _is_of(newest.turn_id, self._name_of(happening))
+
     async def _begin(self, calls: Calls, happening: Happening, prompt: str, *, critiques: bool) -> str:
         mode = common_pb2.CRITIQUE_MODE_ALWAYS if critiques else common_pb2.CRITIQUE_MODE_OFF
         request = thinking_pb2.StartTurnRequest(
             session_id=self.session_id,
-            turn_id=_id_of(self._host, happening.turn, self._agent) if happening.turn else "",
             task=prompt,
             user_message=prompt,
             reflection_mode=thinking_pb2.REFLECTION_MODE_ON_REQUEST,
@@ -147,10 +187,25 @@ class Conversation:
             # A draft is judged in a turn with advice only.
             without_advice=not self._hears_in_turns and not critiques,
         )
-        plan = (await calls.start_turn(request)).plan
+        plan = await self._started(calls, request, self._name_of(happening))
         # The first two entries are the start and the plan.
         self._turn_id, self._seen, self._said, self._was_sent_back = plan.turn_id, 2, "", False
         return plan.context.text
+
+    async def _started(self, calls: Calls, request: thinking_pb2.StartTurnRequest, named: str) -> thinking_pb2.TurnPlan:
+        """Starts a turn by its name. A host may go on with a turn that has ended: what follows is one of its own."""
+        number = self._number + 1 if named == self._named else 1
+        while True:
+            request.turn_id = f"{named}:{number}" if named and number > 1 else named
+            try:
+                plan = (await calls.start_turn(request)).plan
+            except Ended as ended:
+                if not named or ended.status.code != TAKEN:
+                    raise
+                number += 1
+            else:
+                self._named, self._number = named, number
+                return plan
 
     async def _report(
         self,
@@ -164,21 +219,27 @@ class Conversation:
     ) -> thinking_pb2.ReportEventsResponse:
         """Reports events. If no turn is open, as when a host was attached in the midst of one, it `begins` one first,
         or reports nothing: an answer alone is that to a switch."""
+        if not self._turn_id:
+            await self._take_up(calls)
+        if self._turn_id:
+            try:
+                return await self._reported(calls, events, wait_s)
+            except Ended as ended:
+                if ended.status.code not in GONE:
+                    raise
+        if not begins:
+            return thinking_pb2.ReportEventsResponse()
+        await self._begin(calls, happening, "", critiques=critiques)
+        return await self._reported(calls, events, wait_s)
+
+    async def _reported(
+        self, calls: Calls, events: list[thinking_pb2.TurnEvent], wait_s: float
+    ) -> thinking_pb2.ReportEventsResponse:
+        """Reports events of the open turn."""
         request = thinking_pb2.ReportEventsRequest(session_id=self.session_id, turn_id=self._turn_id, events=events)
         request.wait.FromMilliseconds(int(wait_s * 1000))
-        if self._turn_id:
-            request.after_sequence = self._seen
-        try:
-            response = await calls.report_events(request)
-        except Ended as ended:
-            if ended.status.code not in GONE:
-                raise
-            if not begins:
-                return thinking_pb2.ReportEventsResponse()
-            await self._begin(calls, happening, "", critiques=critiques)
-            request.turn_id, request.after_sequence = self._turn_id, self._seen
-            response = await calls.report_events(request)
-        self._turn_id = response.turn_id
+        request.after_sequence = self._seen
+        response = await calls.report_events(request)
         self._seen = max([self._seen, *(directive.sequence for directive in response.directives)])
         return response
 
@@ -224,6 +285,11 @@ def _told(directives: Iterable[thinking_pb2.TurnDirective]) -> str:
 def _name(text: str) -> str:
     """A name without secrets, as long as the contract takes it: half a secret would not be recognised."""
     return enter(text)[:_NAME_CHARS]
+
+
+def _is_of(turn_id: str, named: str) -> bool:
+    """Whether a turn is the one of this name, or one that goes on with it."""
+    return bool(named) and (turn_id == named or turn_id.startswith(f"{named}:"))
 
 
 def _id_of(*parts: str) -> str:

@@ -157,12 +157,15 @@ class Hooks:
         """Records a hook, and returns the answer. Raises Ended, and TimeoutError long after its end."""
         conversation, happening = hook.conversation, hook.happening
         async with asyncio.timeout_at(ends_s + _LATE_S), conversation.lock:
-            if conversation.project_id is None or isinstance(happening.what, Prompted):
+            begins = isinstance(happening.what, Prompted) and not conversation.goes_on(happening)
+            if conversation.project_id is None or begins:
                 project_id = await asyncio.to_thread(project_of, happening.folder)
                 reaches = self._identity.reaches(hook.caller, project_id)
                 conversation.project_id = project_id if reaches else ""
             calls = Calls(self._handlers, hook.context, conversation.project_id)
-            return await self._act(hook, calls, ends_s)
+            told = await self._act(hook, calls, ends_s)
+            conversation.last_heard = hash(happening)
+            return told
 
     async def _act(self, hook: _Hook, calls: Calls, ends_s: float) -> dict[str, Any]:
         conversation, happening = hook.conversation, hook.happening
