@@ -289,6 +289,46 @@ def test_a_file_that_takes_the_place_of_another_is_told(
         assert ("alone when it works here" in capsys.readouterr().out) is (host == "openhands")
 
 
+def test_what_is_attached_beside_it_is_told(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before anything is written. Seen to fail: nothing said so, and each event came twice."""
+    project = tmp_path / "my shop"
+    (project / ".codex").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+
+    def told(host: str, *more: str) -> list[str]:
+        capsys.readouterr()
+        assert run("attach", host, *more) == 0
+        return [line for line in capsys.readouterr().out.splitlines() if "and runs both" in line]
+
+    for host in HOSTS:
+        users, projects = home / ATTACHED[host].user_file, project / ATTACHED[host].project_file
+        assert told(host) == told(host, "--project", str(project)) == []
+        assert told(host, "--yes") == told(host, "--yes") == []
+        beside = told(host, "--project", str(project))
+        assert len(beside) == (host != "openhands")
+        assert all(f"is attached in {users} already" in line for line in beside)
+        assert all(f"`sidemirror detach {host} --yes` takes that one out" in line for line in beside)
+        assert told(host, "--project", str(project), "--yes") == beside
+        beside = told(host)
+        assert len(beside) == (host != "openhands")
+        assert all(f"is attached in {projects} already" in line for line in beside)
+        assert all(f"`sidemirror detach {host} --project '{project}' --yes` takes" in line for line in beside)
+        assert run("detach", host, "--yes") == 0
+        assert told(host, "--project", str(project)) == []
+    # By a file that nobody has noted, and by one that cannot be read.
+    monkeypatch.chdir(project)
+    (home / ".config" / "sidemirror" / "attached.json").unlink()
+    assert len(told("codex")) == 1
+    (project / ".codex" / "config.toml").write_bytes(b"\xff")
+    assert told("codex") == []
+    # The home is no project of its own.
+    assert run("attach", "codex", "--yes") == 0
+    monkeypatch.chdir(home)
+    assert told("codex") == []
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -7,6 +7,7 @@ import argparse
 import difflib
 import hashlib
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,7 +83,7 @@ def attach(options: argparse.Namespace, http_address: str) -> int:
         print(f"The token stands in {path}, which others may read: it becomes its owner's alone.")
     if has_token and is_offered_to_git(path):
         print(f"The token stands in {path}, which git does not ignore: `git add` would take it. Ignore it first.")
-    for line in _not_run(options, path, after):
+    for line in (*_not_run(options, path, after), *_runs_both(options, path, folder)):
         print(line)
     if not options.yes:
         print(f"Nothing was changed: --yes writes this. {_there(options.host, host, settings, reach)}")
@@ -244,6 +245,38 @@ def _not_run(options: argparse.Namespace, path: Path, text: str) -> Iterator[str
             f"{host.title} reads {project} alone when it works here, and not {path}: "
             f"`sidemirror attach {options.host} --project .` attaches that."
         )
+
+
+def _runs_both(options: argparse.Namespace, path: Path, folder: Path) -> Iterator[str]:
+    """Where the host is attached already, if it runs that beside this file. `folder`: of the notes."""
+    host, noted = ATTACHED[options.host], [one.path for one in read_notes(folder) if one.host == options.host]
+    if host.reads_one:
+        return
+    here = "" if options.project else str(folder_of(""))
+    files = [*([] if options.project else map(Path, noted)), *_file_of(options.host, here, noted)]
+    for other in dict.fromkeys(files):
+        if other.resolve() != path.resolve() and _is_attached(options.host, other):
+            of = "" if options.project else f" --project {shlex.quote(str(other.parents[1]))}"
+            yield (
+                f"{host.title} is attached in {other} already, and runs both: what both tell is recorded once. "
+                f"`sidemirror detach {options.host}{of} --yes` takes that one out."
+            )
+
+
+def _file_of(name: str, project: str, noted: list[str]) -> tuple[Path, ...]:
+    """As `file_of`; none if what stands there cannot be read."""
+    try:
+        return (file_of(name, project, noted),)
+    except BadSettings:
+        return ()
+
+
+def _is_attached(name: str, path: Path) -> bool:
+    """Whether a file has hooks of ours. What cannot be read has none."""
+    try:
+        return f"{PATH}{name}?event=" in read_file(path)
+    except BadSettings:
+        return False
 
 
 def _asked(name: str, host: AttachedHost, settings: Settings, reach: WayIn) -> int:
