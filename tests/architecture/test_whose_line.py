@@ -37,6 +37,7 @@ OF_NOBODY = {
     "more_calls_failed": "several callers",
     "hook_late": "a host, which is no caller of ours yet: it names the token",
     "hook_not_served": "a host whose request may not even be read",
+    "hook_too_long": "a host whose request is not read",
 }
 
 

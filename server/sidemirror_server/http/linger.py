@@ -9,9 +9,9 @@ import contextlib
 
 from sidemirror_server.http.asgi import CLOSE, App, Message, Receive, Scope, Send
 
-# How much is read and thrown away, and for how long. Chosen here: several times what a request may have, and as long as
-# loopback takes for it while other connections have their turns.
-_MOST_BYTES = 16 * 1024 * 1024
+# How much is read and thrown away, and for how long. Chosen here: several times what the longest request, a hook, may
+# have, and as long as loopback takes for it while other connections have their turns.
+_MOST_BYTES = 48 * 1024 * 1024
 _LONGEST_S = 2.0
 
 

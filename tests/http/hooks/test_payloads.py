@@ -6,14 +6,15 @@ import json
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.http.hooks.hosts import gemini_cli
-from sidemirror_server.http.hooks.hosts.payload import written
+from sidemirror_server.http.hooks.hosts.payload import payload_in, written
 from sidemirror_server.http.hooks.projects import project_of
 from sidemirror_server.vocabulary.text import enter
-from tests.http.hooks.players import PLAYERS, ClaudeCode, Codex, post
+from tests.http.hooks.players import PLAYERS, ClaudeCode, Codex, GeminiCli, OpenHands, Player, post
 from tests.http.hooks.recorded_turns import turns
 from tests.wire.sidecar import SidecarThread, thinking
 
@@ -73,7 +74,7 @@ def test_a_secret_at_a_cut_is_not_kept_in_halves() -> None:
     assert token[:20] not in kept
 
 
-@pytest.mark.parametrize("size", [5_000_000, 12_000_000])
+@pytest.mark.parametrize("size", [17_000_000, 36_000_000])
 def test_a_hook_that_is_too_long_is_answered(size: int, server: SidecarThread) -> None:
     """With nothing, and a wrong token with its refusal. Then the connection ends, since nobody reads on. Seen to fail
     with a connection that is reset, and with one that stays and answers nothing more."""
@@ -83,6 +84,58 @@ def test_a_hook_that_is_too_long_is_answered(size: int, server: SidecarThread) -
             answer = post(server, "claude-code", body, headers)
             assert (answer.status, answer.headers["connection"]) == (status, "close")
             assert status == 401 or not answer.body
+
+
+@pytest.mark.parametrize("kind", PLAYERS, ids=lambda kind: kind.host)
+@pytest.mark.parametrize("is_list", [False, True])
+def test_a_call_with_a_long_result_is_on_record(
+    is_list: bool, kind: type[Player], server: SidecarThread, repository: Path
+) -> None:
+    """As that of an image. Seen to fail, without the call, when a hook may be no longer than a message."""
+    token = f"ghp_{'A1b2C3d4E5' * 3}abcdef"
+    # The token is at the first cut.
+    image = "x" * (31_990 - 2) + " " + token + " " + "y" * 9_000_000
+    player = kind(server, f"image-{is_list}", repository)
+    player.asks("Look at the picture")
+    payload = player.ran("cat picture.png", "", 0)
+    (result,) = payload.keys() & {"tool_response", "tool_output"}
+    assert player.sends(payload | {result: [{"data": image}] if is_list else image}) == {}
+    player.answers("It is blue.", again=True)
+    (turn,) = turns(server, repository)
+    assert (turn.event_count, turn.tool_call_count, turn.tool_error_count) == (5, 1, 0)
+    with thinking(server) as stub:
+        request = pb.GetTurnRequest(turn_id=turn.turn_id, project_id=project_of(str(repository)))
+        entries = stub.GetTurn(request).entries
+    (called,) = (entry.event.tool_called for entry in entries if entry.event.HasField("tool_called"))
+    (returned,) = (entry.event.tool_returned for entry in entries if entry.event.HasField("tool_returned"))
+    assert called.arguments == "cat picture.png"
+    assert len(returned.content) < 70_000
+    assert token[:20] not in returned.content
+    if kind not in (GeminiCli, OpenHands):
+        assert "xxx" in returned.content
+        assert returned.content.endswith('y"}]' if is_list else "yyy")
+
+
+def test_of_a_long_hook_the_longest_fields_are_cut() -> None:
+    whole = {"a": {"b": [1]}, "c": "d" * 300, "e": {"f": "g" * 200}, "h": "i" * 100}
+    kept = payload_in(json.dumps(whole).encode(), 400)
+    assert kept == {"a": {"b": [1]}, "h": "i" * 100, "e": {"f": "g" * 200}, "c": "d" * 300}
+    assert payload_in(json.dumps(whole).encode(), 200) == kept | {"e": json.dumps(whole["e"])}
+    with pytest.raises(UnicodeDecodeError):
+        payload_in(b'{"a": {"\xff": 1}, "b": "' + b"c" * 100 + b'"}', 10)
+    with pytest.raises(msgspec.DecodeError):
+        payload_in(b'{"a": {"b": 1', 5)
+
+
+def test_a_hook_that_is_too_long_is_logged(
+    server: SidecarThread, repository: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Seen to fail: nothing said so."""
+    player = Codex(server, "long", repository)
+    player.asks("Task")
+    assert player.sends(player.ran("cat picture.png", "x" * 17_000_000, 0)) == {}
+    (told,) = (record for record in caplog.records if record.message == "hook_too_long")
+    assert (told.levelname, told.__dict__["host"], told.__dict__["most_bytes"]) == ("WARNING", "codex", 16 * 1024**2)
 
 
 def test_many_secrets_near_a_cut_uncover_no_half_of_another() -> None:

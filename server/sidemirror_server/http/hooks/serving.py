@@ -9,10 +9,11 @@ import asyncio
 import logging
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any
 
+import grpc
 import msgspec
 from msgspec import Struct
 
@@ -30,7 +31,7 @@ from sidemirror_server.http.hooks.hosts.happening import (
     Prompted,
     SaidByAgent,
 )
-from sidemirror_server.http.hooks.hosts.payload import text_in
+from sidemirror_server.http.hooks.hosts.payload import payload_in, text_in
 from sidemirror_server.http.hooks.projects import project_of
 from sidemirror_server.http.hooks.table import HOSTS, Host
 from sidemirror_server.rpc.boundary.access import Token
@@ -53,6 +54,10 @@ _MOST_LATE = 100
 _LATE_S = 30.0
 # Of so many of the last hooks of a caller's host it is known whether they were late.
 _REMEMBERED = 100
+# The longest hook. Chosen here: what a tool has read of an image or a document, in base64, and no more than comes in an
+# attached hook's time.
+_LONGEST_BYTES = 16 * 1024 * 1024
+_TOO_LONG = grpc.StatusCode.RESOURCE_EXHAUSTED.value[0]
 # A longer hook is read on a thread: other calls go on meanwhile. As for events (`rpc/thinking/turn_events.py`).
 _LONG_BYTES = 64 * 1024
 # Characters of a session's or a subagent's id, which stay in memory. Chosen here: many times what hosts have.
@@ -76,11 +81,13 @@ class Hooks:
     """An ASGI application that serves the hooks of every host."""
 
     def __init__(self, handlers: Mapping[str, Any], identity: Identity, most_bytes: int, *, revises: bool) -> None:
-        """`handlers`: gRPC's, by path. `most_bytes`: the longest body. `revises`: whether a final answer that a
-        critique finds wrong is sent back."""
+        """`handlers`: gRPC's, by path. `most_bytes`: the longest message; a longer hook is cut. `revises`: whether a
+        final answer that a critique finds wrong is sent back."""
         self._handlers = handlers
         self._identity = identity
         self._most_bytes = most_bytes
+        # Held by a hook that is longer, so that one of them at a time is in memory.
+        self._reading_long = asyncio.Lock()
         self._revises = revises
         self._conversations: OrderedDict[tuple[str, str, str, str], Conversation] = OrderedDict()
         # Kept here too because the loop alone would let go of them.
@@ -122,11 +129,20 @@ class Hooks:
 
     async def _read(self, name: str, host: Host, scope: Scope, receive: Receive) -> _Hook | None:
         """What a host tells; None if there is nothing to record. Raises as `read_body`, and what decoding raises."""
-        body = await read_body(scope, receive, self._most_bytes)
-        payload = msgspec.json.decode(body, type=dict[str, Any])
-        event = text_in(payload, host.event_field)
-        is_long = len(body) > _LONG_BYTES
-        happening = await asyncio.to_thread(host.read, event, payload) if is_long else host.read(event, payload)
+        length = only(scope, b"content-length")
+        is_long = length.isdigit() and int(length) > self._most_bytes
+        most_bytes = max(self._most_bytes, _LONGEST_BYTES) if is_long else self._most_bytes
+        async with self._reading_long if is_long else nullcontext():
+            try:
+                body = await read_body(scope, receive, most_bytes)
+            except Ended as ended:
+                if ended.status.code == _TOO_LONG:
+                    _log.warning("hook_too_long", extra={"host": name, "most_bytes": most_bytes})
+                raise
+            if len(body) > _LONG_BYTES:
+                event, happening = await asyncio.to_thread(_told_by, host, body, self._most_bytes)
+            else:
+                event, happening = _told_by(host, body, self._most_bytes)
         if happening is None or not happening.session:
             return None
         if max(len(happening.session), len(happening.agent)) > _LONGEST_ID:
@@ -201,6 +217,13 @@ class Hooks:
                 self._conversations.popitem(last=False)
         self._conversations.move_to_end(key)
         return found
+
+
+def _told_by(host: Host, body: bytes, most_bytes: int) -> tuple[str, Happening | None]:
+    """The event of a hook, and what it tells; None if there is nothing to record."""
+    payload = payload_in(body, most_bytes)
+    event = text_in(payload, host.event_field)
+    return event, host.read(event, payload)
 
 
 def _tell_failed(name: str, error: BaseException) -> None:

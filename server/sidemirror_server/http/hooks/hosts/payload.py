@@ -17,6 +17,24 @@ _BEYOND_CHARS = 16_000
 _CUT = "\n[…]\n"
 
 
+def payload_in(body: bytes, most_bytes: int) -> dict[str, Any]:
+    """The fields of a hook's JSON. Of one that is longer than `most_bytes`, as an image makes it, the longest are texts
+    that are cut as `written` does, so that those which are not cut are no longer together. Raises what decoding
+    raises."""
+    if len(body) <= most_bytes:
+        return msgspec.json.decode(body, type=dict[str, Any])
+    fields = {name: bytes(raw) for name, raw in msgspec.json.decode(body, type=dict[str, msgspec.Raw]).items()}
+    payload: dict[str, Any] = {}
+    left_bytes = most_bytes
+    for name, raw in sorted(fields.items(), key=lambda field: len(field[1])):
+        left_bytes -= len(raw)
+        if left_bytes >= 0:
+            payload[name] = msgspec.json.decode(raw)
+        else:
+            payload[name] = written(msgspec.json.decode(raw, type=str) if raw.startswith(b'"') else raw.decode())
+    return payload
+
+
 def text_in(payload: Payload, *names: str) -> str:
     """The first of these fields that is a text with anything in it; empty if there is none."""
     for name in names:
