@@ -224,7 +224,7 @@ def stopped() -> Iterator[int]:
 
 
 @contextmanager
-def answering(status: int, body: bytes, after_s: float = 0.0) -> Iterator[int]:
+def answering(status: int, body: bytes, after_s: float = 0.0, kind: str = "application/json") -> Iterator[int]:
     """A server that answers everything alike."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -234,6 +234,7 @@ def answering(status: int, body: bytes, after_s: float = 0.0) -> Iterator[int]:
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["content-length"]))
             self.send_response(status)
+            self.send_header("content-type", kind)
             self.send_header("content-length", str(len(body)))
             self.end_headers()
             with suppress(OSError):

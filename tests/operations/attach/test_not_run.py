@@ -146,6 +146,27 @@ def test_the_folder_of_doctor_is_one_and_for_attach_alone(home: Path, capsys: py
     assert "--project: is for doctor --attach; --project-id is the setting" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("body", [b"<!doctype html><p>Welcome.", b'{"continue":false}', b"ok", b""])
+def test_another_server_is_taken_for_no_sidecar(
+    body: bytes, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Seen to fail: "A sidecar answers", then "nothing came back in time" of the prompt, and the other hooks were
+    right."""
+    with answering(200, body, kind="text/html" if not body else "application/json") as port:
+        monkeypatch.setenv("SIDEMIRROR_HTTP_ADDRESS", f"127.0.0.1:{port}")
+        for host in (CLAUDE, "codex"):
+            assert run("attach", host) == 0
+            assert "no sidecar" in capsys.readouterr().out
+            assert run("attach", host, "--yes") == 1
+            told = capsys.readouterr()
+            assert f"127.0.0.1:{port}: what answers there is no sidecar" in told.err
+            assert "A sidecar answers" not in told.out
+        found = [one for one in findings(capsys) if one["subject"] != "Codex, trust"]
+    assert {one["found"] for one in found} == {"what answers there is no sidecar"}
+    assert not any(one["ok"] for one in found)
+    assert "SIDEMIRROR_HTTP_ADDRESS" in found[0]["advice"]
+
+
 @pytest.mark.parametrize("host", [CLAUDE, "codex"])
 def test_an_answer_after_the_hooks_time_is_red(
     host: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -16,7 +16,7 @@ from sidemirror_server.entrance import http_token_file
 from sidemirror_server.http.hooks.serving import PATH
 from sidemirror_server.http.token import make_token, read_token
 from sidemirror_server.operations import exit_codes
-from sidemirror_server.operations.attach.calling import Answer, post
+from sidemirror_server.operations.attach.calling import ANOTHER_ADDRESS, NO_SIDECAR, Answer, post
 from sidemirror_server.operations.attach.edits import CannotEdit, put_in, take_out
 from sidemirror_server.operations.attach.files import (
     file_of,
@@ -282,6 +282,9 @@ def _is_attached(name: str, path: Path) -> bool:
 def _asked(name: str, host: AttachedHost, settings: Settings, reach: WayIn) -> int:
     """Asks the sidecar whether it takes the token, and says so; returns the exit code."""
     answer = _answer(name, host, reach)
+    if answer.why == NO_SIDECAR:
+        print(f"sidemirror: {reach.url}: {answer.why}; {ANOTHER_ADDRESS}", file=sys.stderr)
+        return exit_codes.FAILED
     if answer.why and answer.is_there:
         print(f"sidemirror: {reach.url}: {answer.why}; is it the sidecar of this token?", file=sys.stderr)
         return exit_codes.FAILED
@@ -297,6 +300,8 @@ def _asked(name: str, host: AttachedHost, settings: Settings, reach: WayIn) -> i
 def _there(name: str, host: AttachedHost, settings: Settings, reach: WayIn) -> str:
     """Before anything is written: whether a sidecar is there. Where there is no token yet, it takes none."""
     answer = _answer(name, host, reach)
+    if answer.why == NO_SIDECAR:
+        return f"{reach.url}: {answer.why}; {ANOTHER_ADDRESS}."
     return f"It needs a sidecar there: {_serve(settings)}." if answer.why else f"A sidecar answers at {reach.url}."
 
 

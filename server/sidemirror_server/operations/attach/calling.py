@@ -7,6 +7,11 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from sidemirror_server.operations.attach.hosts import ANSWERS
+
+# Why there is no answer of ours, and what helps.
+NO_SIDECAR = "what answers there is no sidecar"
+ANOTHER_ADDRESS = "with SIDEMIRROR_HTTP_ADDRESS `serve` and `attach` take another address"
 _PATIENCE_S = 5.0
 
 
@@ -38,6 +43,10 @@ def post(url: str, headers: Mapping[str, str], body: str) -> Answer:
         return Answer("", f"nothing can be reached at {parts.netloc}: {error}", is_there=False)
     finally:
         connection.close()
-    if answer.status == http.client.OK:
-        return Answer(said, "", is_there=True, took_s=time.monotonic() - began_s)
-    return Answer("", f"it was refused with {answer.status}", is_there=True)
+    if answer.status != http.client.OK:
+        return Answer("", f"it was refused with {answer.status}", is_there=True)
+    # The answer of a hook that has nothing to say is empty.
+    is_json = (answer.getheader("content-type") or "").startswith("application/json")
+    if not is_json or (said and not said.startswith(ANSWERS)):
+        return Answer("", NO_SIDECAR, is_there=True)
+    return Answer(said, "", is_there=True, took_s=time.monotonic() - began_s)

@@ -20,7 +20,7 @@ from sidemirror_server.http.hooks.sentences import CHECK, CHECKED, LATE, NOT_KEP
 from sidemirror_server.http.hooks.serving import TIMEOUT_HEADER
 from sidemirror_server.http.hooks.table import HOSTS
 from sidemirror_server.operations.attach.attach import notes_folder
-from sidemirror_server.operations.attach.calling import Answer, post
+from sidemirror_server.operations.attach.calling import ANOTHER_ADDRESS, NO_SIDECAR, Answer, post
 from sidemirror_server.operations.attach.edits import CannotEdit, entries_with, names_beside
 from sidemirror_server.operations.attach.files import folder_of, hidden_by
 from sidemirror_server.operations.attach.hosts import ATTACHED
@@ -171,7 +171,9 @@ def _called(note: Attachment, event: str, hook: Mapping[str, Any], folder: Path)
         answer, allowed = Answer("", "what stands there is no hook of ours", is_there=False), None
     said, why, took_ms = answer.said, answer.why, round(1000 * answer.took_s)
     advice = "is `sidemirror serve --http` running, with this data folder? `sidemirror attach` renews the token"
-    if NOT_RECORDED in said:
+    if why == NO_SIDECAR:
+        advice = f"another server has the address of the hooks; {ANOTHER_ADDRESS}"
+    elif NOT_RECORDED in said:
         why = f"the token is not good for the project of {folder}, so that nothing is recorded"
         advice = "`sidemirror attach --token-file` takes a token of the access file with a grant for it"
     elif NOT_KEPT in said:

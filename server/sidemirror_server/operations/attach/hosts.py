@@ -16,7 +16,7 @@ WORDS_S = 1.0
 HOOK_NAME = "sidemirror"
 # How answers begin. A command passes on nothing else: what listens at the address by mistake must not speak to an
 # agent.
-_ANSWERS = (
+ANSWERS = (
     '{"hookSpecificOutput":{',
     '{"decision":"',
     '{"additional_context":"',
@@ -63,7 +63,7 @@ def command(url: str, reach: WayIn, timeout_s: float) -> str:
     path = str(reach.header_file)
     if _UNQUOTABLE & set(path):
         raise ValueError(f"{path}: the path must be without quotes, $ and backslashes")
-    forms = "|".join('"' + form.replace('"', '\\"') + '"*' for form in _ANSWERS)
+    forms = "|".join('"' + form.replace('"', '\\"') + '"*' for form in ANSWERS)
     limit = f'--max-time {timeout_s:g} -H "{TIMEOUT_HEADER.decode()}: {timeout_s * 1000:.0f}"'
     call = f'curl -q -s -f --noproxy "*" {limit} -H "@{path}" -H "content-type: application/json" --data-binary @-'
     choice = f'case $out in {forms}) printf "%s\\n" "$out";; esac'
