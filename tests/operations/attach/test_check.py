@@ -228,6 +228,19 @@ def test_a_hook_that_is_turned_off_is_turned_on_and_not_trusted(home: Path, monk
     assert "turn on those of sidemirror" in found.advice
 
 
+def test_what_codex_cannot_read_is_told_in_its_words(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen to fail: "a project's hooks are taken once codex trusts its folder", of a file that it cannot read."""
+    path = home / ".codex" / "hooks.json"
+    warnings = ["another file has no hooks", f"failed to parse hooks config {path}: expected value at line 1 column 1"]
+    for told in (warnings, [7], 7):
+        program = codex(home, {"id": 1, "result": {"data": [{"hooks": [], "warnings": told}]}})
+        monkeypatch.setattr(shutil, "which", lambda name, program=program: str(program))
+        found = trust_of_codex(path, "/hooks/codex?event=", home)
+        assert (found.ok, f"does not take hooks from {path} here" in found.found) == (False, True)
+        assert (warnings[1] in found.found) is (told is warnings)
+        assert ("trusts its folder" in found.advice) is (told is not warnings)
+
+
 @pytest.mark.parametrize("answer", ["", "no JSON", "[]", '{"id": 1, "error": {}}', '{"id": 1, "result": {"data": 7}}'])
 def test_a_codex_that_does_not_say_is_no_failure(answer: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = codex(home, answer)

@@ -85,6 +85,43 @@ def test_hooks_that_are_turned_off_are_told(
     assert (found["ok"], "runs no hooks" in found["found"]) == (False, True)
 
 
+@pytest.mark.parametrize(
+    ("host", "text", "why"),
+    [
+        ("codex", "{}\n// mine\n", "Codex reads no comments, and line 2 has one"),
+        ("codex", '{"a": "/* // ,}", "b": "\\", // "}', ""),
+        ("codex", '{"hooks": {},\n}', "Codex reads no comma before a closing bracket, and line 1 has one"),
+        ("openhands", "/* mine */ {}", "OpenHands reads no comments, and line 1 has one"),
+        ("openhands", '{"hooks": {"Stop": [{},\n]}}', "OpenHands reads no comma before a closing bracket"),
+        (GEMINI, '// mine, [1,]\n{"a": [1, /* , */ 2] // ,\n}', ""),
+        (GEMINI, '{"a": [1, // one\n]}', "Gemini CLI reads no comma before a closing bracket, and line 1 has one"),
+        # What these read is not known.
+        (CLAUDE, '{"a": 1, /* mine */ }', ""),
+        ("cursor", '{"a": 1, /* mine */ }', ""),
+    ],
+)
+def test_what_a_host_cannot_read_is_told_before_it_is_written(
+    host: str, text: str, why: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Seen to fail: nothing was said, and of Codex `doctor` said "a project's hooks are taken once codex trusts its
+    folder"."""
+    path = home / ATTACHED[host].user_file
+    path.parent.mkdir()
+    path.write_text(text)
+    assert run("attach", host) == 0
+    told = capsys.readouterr().out
+    assert (" reads no " in told, why in told) == (bool(why), True)
+    # Our hooks stand before it, so that its line is another one.
+    assert run("attach", host, "--yes") == 0
+    why = why.partition(", and line")[0]
+    assert why in (told := capsys.readouterr().out)
+    found = [one for one in findings(capsys) if one["subject"] == f"{ATTACHED[host].title}, {path}"]
+    assert [one["found"].partition(", and line")[0] for one in found] == ([why] if why else [])
+    for one in found:
+        assert one["found"] in told
+        assert one["advice"] == f"without it {ATTACHED[host].title} reads the file"
+
+
 def test_a_file_that_is_read_in_the_place_of_another_is_red(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -38,7 +38,7 @@ from sidemirror_server.operations.attach.notes import (
     write_notes,
 )
 from sidemirror_server.operations.attach.toml_edits import put_in_toml, take_out_of_toml
-from sidemirror_server.operations.attach.turned_off import turned_off
+from sidemirror_server.operations.attach.turned_off import turned_off, unreadable
 from sidemirror_server.rpc.boundary.secret_files import CannotUse, read_secret
 from sidemirror_server.settings import BadSettings, Settings, load
 
@@ -83,7 +83,7 @@ def attach(options: argparse.Namespace, http_address: str) -> int:
         print(f"The token stands in {path}, which others may read: it becomes its owner's alone.")
     if has_token and is_offered_to_git(path):
         print(f"The token stands in {path}, which git does not ignore: `git add` would take it. Ignore it first.")
-    for line in (*_not_run(options, path, after), *_runs_both(options, path, folder)):
+    for line in (*_not_run(options, path, before, after), *_runs_both(options, path, folder)):
         print(line)
     if not options.yes:
         print(f"Nothing was changed: --yes writes this. {_there(options.host, host, settings, reach)}")
@@ -227,10 +227,12 @@ def _tell(
     print(_difference(path, before, after))
 
 
-def _not_run(options: argparse.Namespace, path: Path, text: str) -> Iterator[str]:
+def _not_run(options: argparse.Namespace, path: Path, before: str, after: str) -> Iterator[str]:
     """What keeps the host from running hooks that stand in its files: ours, or the user's own."""
     host = ATTACHED[options.host]
-    if why := turned_off(options.host, text):
+    # Lines are those of the file as it is when that is read.
+    read = "" if path.suffix == ".toml" else unreadable(options.host, after if options.yes else before)
+    if why := read or turned_off(options.host, after):
         yield f"{why}. The hooks stand in {path} all the same, and do nothing until that is changed."
     if not host.reads_one:
         return

@@ -26,7 +26,7 @@ from sidemirror_server.operations.attach.files import folder_of, hidden_by
 from sidemirror_server.operations.attach.hosts import ATTACHED
 from sidemirror_server.operations.attach.notes import Attachment, read_notes
 from sidemirror_server.operations.attach.trust import trust_of_codex
-from sidemirror_server.operations.attach.turned_off import off_in_codex, turned_off
+from sidemirror_server.operations.attach.turned_off import off_in_codex, turned_off, unreadable
 from sidemirror_server.operations.finding import Examination, Finding
 
 _URL = re.compile(r'"(http://[^"\s]+/hooks/[^"\s]+)"')
@@ -87,8 +87,11 @@ def _check(note: Attachment, folder: Path) -> Iterator[Finding]:
     own = {name: event for event, others in host.events.items() for name in (event, *others)}
     for event, entry in found.items():
         yield _called(note, own.get(event, event), _hook_in(entry, mark), folder)
+    unread = "" if path.suffix == ".toml" else unreadable(note.host, text)
+    if unread:
+        yield Finding(subject, ok=False, found=unread, advice=f"without it {host.title} reads the file")
     yield from _not_run(note, path, text, folder, again)
-    if note.host == "codex" and found:
+    if note.host == "codex" and found and not unread:
         yield trust_of_codex(path, mark, folder)
 
 

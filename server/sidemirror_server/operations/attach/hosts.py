@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from sidemirror_server.http.hooks.serving import PATH, TIMEOUT_HEADER
+from sidemirror_server.operations.attach.jsonc import Beyond
 
 # Seconds that a hook may hold up the agent: where it hears nothing, and where it hears what is known (decision 097).
 TOOL_S = 0.3
@@ -42,7 +43,8 @@ class AttachedHost(Struct, frozen=True):
     the host's own names, with what else the file may call them; `answered` is the one of a final answer, and at `hears`
     the agent takes words. `entry` makes what stands in an event's list, of the URL that is called. `root`: members that
     a file needs beside the hooks. `bare`: events whose lists may stand in the file itself, in place of `hooks`. `then`:
-    what is left to the user. `reads_one`: of a project's file and the user's, only the project's is read."""
+    what is left to the user. `reads_one`: of a project's file and the user's, only the project's is read. `reads_no`:
+    what it refuses in JSON that we take; empty as well where that is not known."""
 
     title: str
     user_file: str
@@ -55,6 +57,7 @@ class AttachedHost(Struct, frozen=True):
     root: tuple[tuple[str, Any], ...] = ()
     bare: frozenset[str] = frozenset()
     reads_one: bool = False
+    reads_no: frozenset[Beyond] = frozenset()
 
 
 def command(url: str, reach: WayIn, timeout_s: float) -> str:
@@ -132,6 +135,7 @@ ATTACHED = {
         _command,
         "Codex runs no hook that you have not trusted: start `codex`, which asks about new ones, or type /hooks "
         "in it. It names none: those of sidemirror have `/hooks/codex?event=` in their command.",
+        reads_no=frozenset((Beyond.COMMENT, Beyond.COMMA)),
     ),
     "gemini-cli": AttachedHost(
         "Gemini CLI",
@@ -142,6 +146,8 @@ ATTACHED = {
         frozenset(("BeforeAgent", "AfterTool")),
         _command_in_ms,
         "Hooks of a project run in trusted folders only.",
+        # It takes comments out before it reads (0.61).
+        reads_no=frozenset((Beyond.COMMA,)),
     ),
     "cursor": AttachedHost(
         "Cursor",
@@ -178,5 +184,6 @@ ATTACHED = {
             )
         ),
         reads_one=True,
+        reads_no=frozenset((Beyond.COMMENT, Beyond.COMMA)),
     ),
 }

@@ -6,12 +6,16 @@ order and white space stay as they are; a library that reads and writes anew kee
 
 import json
 import re
+from enum import StrEnum
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 _BLANK = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_BEYOND = re.compile(
+    rf'"(?:[^"\\]|\\.)*"|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<comma>,)(?={_BLANK.pattern}[}}\]])', re.DOTALL
+)
 _SCALAR = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"|-?\d[\d.eE+-]*|true|false|null')
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -21,6 +25,13 @@ _DEEPEST = 200
 
 class BadFile(Exception):
     """The text is not JSON, with or without comments."""
+
+
+class Beyond(StrEnum):
+    """What stands in such files beyond JSON."""
+
+    COMMENT = "comment"
+    COMMA = "comma"
 
 
 class JsonNode(Struct, frozen=True):
@@ -55,6 +66,16 @@ def value_of(node: JsonNode) -> Any:
     if node.items is not None:
         return [value_of(child) for child in node.items]
     return node.scalar
+
+
+def beyond_json(text: str) -> dict[Beyond, str]:
+    """The line of the first comment, and of the first comma before a closing bracket. `text`: one that `parsed`
+    takes."""
+    found: dict[Beyond, str] = {}
+    for match in _BEYOND.finditer(text):
+        if match.lastgroup:
+            found.setdefault(Beyond(match.lastgroup), line_of(text, match.start()))
+    return found
 
 
 def _value(text: str, start: int, depth: int) -> JsonNode:

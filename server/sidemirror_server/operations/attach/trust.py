@@ -15,6 +15,7 @@ from typing import Any
 
 from sidemirror_server.operations.finding import Finding
 
+_Listed = tuple[Sequence[Mapping[str, Any]], Sequence[str]]
 _SUBJECT = "Codex, trust"
 # Seconds for Codex to start and answer. Chosen here: many times what it takes.
 _PATIENCE_S = 20.0
@@ -25,6 +26,7 @@ _RUNS = ("trusted", "managed")
 _OURS = "Codex names none; those of sidemirror have `/hooks/codex?event=` in their command"
 _ADVICE = f"start `codex`, type /hooks, and trust those of sidemirror. {_OURS}"
 _TURN_ON = f"start `codex`, type /hooks, and turn on those of sidemirror. {_OURS}"
+_TRUSTS_FOLDER = "a project's hooks are taken once codex trusts its folder"
 _OFF = "turned off"
 
 
@@ -35,16 +37,17 @@ def trust_of_codex(path: Path, mark: str, folder: Path) -> Finding:
     if program is None:
         told = "codex is not on the PATH, so that it was not asked whether it trusts the hooks"
         return Finding(_SUBJECT, ok=True, found=told, advice=_ADVICE)
-    listed = _listed(program, folder)
-    if listed is None:
+    answer = _listed(program, folder)
+    if answer is None:
         told = "this codex does not say whether it trusts the hooks"
         return Finding(_SUBJECT, ok=True, found=told, advice=_ADVICE)
+    listed, warnings = answer
     ours = [one for one in listed if mark in str(one.get("command")) and _is(one.get("sourcePath"), path)]
     if not ours:
         told = f"codex does not take hooks from {path} here"
-        return Finding(
-            _SUBJECT, ok=False, found=told, advice="a project's hooks are taken once codex trusts its folder"
-        )
+        why = next((one for one in warnings if str(path) in one), "")
+        advice = "that is what codex says of the file" if why else _TRUSTS_FOLDER
+        return Finding(_SUBJECT, ok=False, found=f"{told}: {why}" if why else told, advice=advice)
     skipped = {str(one.get("eventName")): _why(one) for one in ours if _why(one)}
     if not skipped:
         return Finding(_SUBJECT, ok=True, found=f"codex runs all {len(ours)} hooks")
@@ -66,8 +69,8 @@ def _is(source: Any, path: Path) -> bool:
     return False
 
 
-def _listed(program: str, folder: Path) -> Sequence[Mapping[str, Any]] | None:
-    """The hooks that Codex knows in a folder; None if it does not say."""
+def _listed(program: str, folder: Path) -> _Listed | None:
+    """The hooks that Codex knows in a folder, and what it warns of; None if it does not say."""
     asked = (
         {"id": 0, "method": "initialize", "params": {"clientInfo": {"name": "sidemirror", "version": "1"}}},
         {"method": "initialized"},
@@ -96,7 +99,7 @@ def _listed(program: str, folder: Path) -> Sequence[Mapping[str, Any]] | None:
         process.communicate()
 
 
-def _told(process: "subprocess.Popen[bytes]", asked: bytes) -> Sequence[Mapping[str, Any]] | None:
+def _told(process: "subprocess.Popen[bytes]", asked: bytes) -> _Listed | None:
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(asked)
@@ -105,4 +108,9 @@ def _told(process: "subprocess.Popen[bytes]", asked: bytes) -> Sequence[Mapping[
     answer: Any = next((one for one in answers if one.get("id") == _LIST), {})
     if "result" not in answer:
         return None
-    return [hook for one in answer["result"]["data"] for hook in one["hooks"]]
+    folders = answer["result"]["data"]
+    warnings = [one.get("warnings") for one in folders]
+    return (
+        [hook for one in folders for hook in one["hooks"]],
+        [str(warning) for listed in warnings if isinstance(listed, list) for warning in listed],
+    )

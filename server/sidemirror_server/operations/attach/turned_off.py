@@ -1,4 +1,4 @@
-"""Whether a host's settings turn our hooks off. Pure.
+"""Whether a host's settings turn our hooks off, or it cannot read the file that holds them. Pure.
 
 Of a host only the file that holds the hooks is looked at, and of Codex its settings; other files may turn them off too.
 Other hosts than these have no such setting there.
@@ -10,8 +10,10 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from sidemirror_server.http.hooks.serving import PATH
-from sidemirror_server.operations.attach.hosts import HOOK_NAME
-from sidemirror_server.operations.attach.jsonc import parsed, value_of
+from sidemirror_server.operations.attach.hosts import ATTACHED, HOOK_NAME
+from sidemirror_server.operations.attach.jsonc import Beyond, beyond_json, parsed, value_of
+
+_SAID = {Beyond.COMMENT: "no comments", Beyond.COMMA: "no comma before a closing bracket"}
 
 
 def turned_off(host: str, text: str) -> str:
@@ -19,6 +21,16 @@ def turned_off(host: str, text: str) -> str:
     has been read as one."""
     rule = _RULES.get(host)
     return rule(value_of(parsed(text))) if rule else ""
+
+
+def unreadable(host: str, text: str) -> str:
+    """Why the host cannot read a file that we can; empty if it can, or its rule is not known. `text`: of JSON."""
+    found = beyond_json(text)
+    refused = next((kind for kind in found if kind in ATTACHED[host].reads_no), None)
+    if refused is None:
+        return ""
+    title, line = ATTACHED[host].title, found[refused]
+    return f"{title} reads {_SAID[refused]}, and {line} has one: it takes no hooks from the file"
 
 
 def off_in_codex(text: str) -> str:
