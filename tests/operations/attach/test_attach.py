@@ -32,6 +32,7 @@ COMMENTED = """\
 """
 SHAPES = {
     "missing": None,
+    "blanks": " \n\n",
     "empty object": "{}",
     "spaced object": "{\n}\n",
     "other members": '{\n    "a": 1,\n    "b": {"hooks": [1]}\n}',
@@ -230,6 +231,29 @@ def test_a_file_of_another_form_is_left_alone(
     assert run("attach", "codex", "--yes") == 1
     assert told in capsys.readouterr().err
     assert path.read_text() == text
+
+
+def test_bytes_that_are_no_text_are_a_bad_file_too(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Seen to fail: 78, and `'utf-8' codec can't decode byte 0xff in position 7`."""
+    path = home / ".codex" / "hooks.json"
+    path.parent.mkdir()
+    path.write_bytes(before := b'{\n\n"a\xff": 1}')
+    for command in ("attach", "detach"):
+        assert run(command, "codex", "--yes") == 1
+        told = capsys.readouterr().err
+        assert told == f"sidemirror: {path}: line 3: a byte there is no UTF-8; nothing was changed\n"
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_cannot_be_written_leaves_no_token_behind(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Seen to fail: the header of the file that was never attached stayed, and `detach` knew nothing of it."""
+    (home / ".codex").symlink_to("/proc/nowhere")
+    assert run("attach", "cursor", "--yes") == 0
+    headers = [*(home / ".config" / "sidemirror").glob("hooks-header*")]
+    capsys.readouterr()
+    assert run("attach", "codex", "--yes") == 78
+    assert "it cannot be written" in capsys.readouterr().err
+    assert [*(home / ".config" / "sidemirror").glob("hooks-header*")] == headers
 
 
 @pytest.mark.parametrize("shape", BARE)

@@ -60,9 +60,9 @@ def attach(options: argparse.Namespace, http_address: str) -> int:
     path = file_of(options.host, options.project)
     settings = load()
     reach = _reach(options, settings, path, http_address)
-    before = read_file(path)
     noted = _note(folder, options.host, path)
     try:
+        before = read_file(path)
         clean = _without(options.host, path, before, noted)
         entries = entries_of(options.host, reach)
         if path.suffix == ".toml":
@@ -99,7 +99,7 @@ def attach(options: argparse.Namespace, http_address: str) -> int:
     if not has_token:
         write_file(reach.header_file, f"authorization: Bearer {reach.token}\n", 0o600)
     if after != before or is_open:
-        write_file(path, after, owners_alone(mode) if is_open and mode is not None else None)
+        _write(path, after, owners_alone(mode) if is_open and mode is not None else None)
         _write_notes(folder, (*_others(folder, options.host, path), note))
     return _asked(options.host, host, settings, reach)
 
@@ -108,9 +108,9 @@ def detach(options: argparse.Namespace) -> int:
     """Takes the hooks out; returns the exit code. Raises BadSettings."""
     host, folder = ATTACHED[options.host], notes_folder()
     path = file_of(options.host, options.project, [one.path for one in read_notes(folder) if one.host == options.host])
-    before = read_file(path)
     noted = _note(folder, options.host, path)
     try:
+        before = read_file(path)
         after = _without(options.host, path, before, noted)
     except CannotEdit as error:
         print(f"sidemirror: {path}: {error}; nothing was changed", file=sys.stderr)
@@ -204,6 +204,15 @@ def _note(folder: Path, host: str, path: Path) -> Attachment | None:
 
 def _others(folder: Path, host: str, path: Path) -> tuple[Attachment, ...]:
     return tuple(one for one in read_notes(folder) if (one.host, one.path) != (host, str(path)))
+
+
+def _write(path: Path, text: str, mode: int | None) -> None:
+    """As `write_file`, and leaves no header behind for a file that cannot be written."""
+    try:
+        write_file(path, text, mode)
+    except BadSettings:
+        remove_unused_headers(notes_folder(), read_notes(notes_folder()))
+        raise
 
 
 def _write_notes(folder: Path, notes: tuple[Attachment, ...]) -> None:

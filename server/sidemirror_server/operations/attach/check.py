@@ -22,7 +22,7 @@ from sidemirror_server.http.hooks.table import HOSTS
 from sidemirror_server.operations.attach.attach import notes_folder
 from sidemirror_server.operations.attach.calling import ANOTHER_ADDRESS, NO_SIDECAR, Answer, post
 from sidemirror_server.operations.attach.edits import CannotEdit, entries_with, names_beside
-from sidemirror_server.operations.attach.files import folder_of, hidden_by
+from sidemirror_server.operations.attach.files import folder_of, hidden_by, text_of
 from sidemirror_server.operations.attach.hosts import ATTACHED
 from sidemirror_server.operations.attach.notes import Attachment, read_notes
 from sidemirror_server.operations.attach.trust import trust_of_codex
@@ -74,9 +74,9 @@ def _check(note: Attachment, folder: Path) -> Iterator[Finding]:
     subject = f"{host.title}, {path}"
     again = f"`sidemirror attach {note.host}{_where(note)} --yes` writes them anew"
     try:
-        text = path.read_text()
+        text = text_of(path.read_bytes())
         found = entries_with(text, mark, host.bare)
-    except (OSError, UnicodeDecodeError, CannotEdit) as error:
+    except (OSError, CannotEdit) as error:
         forgets = "" if path.exists() else f"; `sidemirror detach {note.host}{_where(note)} --yes` forgets the file"
         yield Finding(subject, ok=False, found=f"the hooks cannot be read: {error}", advice=again + forgets)
         return

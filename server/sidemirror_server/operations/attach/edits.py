@@ -178,7 +178,7 @@ def _has_only(text: str, said: dict[str, Any]) -> bool:
 
 def _is_object_or_nothing(text: str) -> bool:
     try:
-        return not text or parsed(text).members is not None
+        return not text.strip() or parsed(text).members is not None
     except BadFile:
         return False
 

@@ -55,13 +55,23 @@ def hidden_by(host: str, path: Path, folder: Path) -> Path | None:
 
 
 def read_file(path: Path) -> str:
-    """The file's text with its line ends as they are; empty if there is no file. Raises BadSettings."""
+    """The file's text with its line ends as they are; empty if there is no file. Raises BadSettings, and CannotEdit for
+    what is no text."""
     try:
-        return path.read_bytes().decode()
+        return text_of(path.read_bytes())
     except FileNotFoundError:
         return ""
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise BadSettings(f"{path}: it cannot be read: {error}") from error
+
+
+def text_of(content: bytes) -> str:
+    """The text that a file holds. Raises CannotEdit."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise CannotEdit(f"line {line}: a byte there is no UTF-8") from error
 
 
 def write_file(path: Path, text: str, mode: int | None) -> None:
