@@ -242,14 +242,16 @@ def _quarantined(count: int, begin: str) -> Iterator[SelfFinding]:
 
 
 def _senders(traffic: pb.Traffic) -> str:
-    of_all = f" of {traffic.message_count:,}" if traffic.HasField("message_count") else ""
     callers = "; ".join(
         f"{_scope(one)}{f' by token {one.token}' if one.token else ''}: {one.sent_count:,}"
         for one in traffic.callers[:_NAMED]
     )
     sessions = "; ".join(f"{one.session_id} of {_scope(one)}: {one.sent_count:,}" for one in traffic.sessions[:_NAMED])
     events = f". Events by session: {sessions}" if sessions else ""
-    return f"calls and messages{of_all} in the last {in_seconds(traffic.period):.0f} s: {callers}{events}"
+    last = f"in the last {in_seconds(traffic.period):.0f} s"
+    if not traffic.HasField("message_count"):
+        return f"who sent most calls and messages {last}: {callers}{events}"
+    return f"{traffic.message_count:,} calls and messages came {last}; who sent most: {callers}{events}"
 
 
 def _scope(one: pb.Sender) -> str:
