@@ -1,7 +1,7 @@
 /** What an entry of a turn's record is. */
 import type { ContextBlock } from "@sidemirror/api/v1/common";
 import type { LessonStatistics, Memory } from "@sidemirror/api/v1/reflective_memory";
-import type { FailureFollowUp, TurnCritique, TurnEntry, TurnEvent } from "@sidemirror/api/v1/thinking";
+import { TurnState, type FailureFollowUp, type TurnCritique, type TurnEntry, type TurnEvent } from "@sidemirror/api/v1/thinking";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 import { headline, millisOf, spaced } from "./words.js";
@@ -100,6 +100,12 @@ export function spanOf(entries: readonly TurnEntry[]): { first: Timestamp; ms: n
   const times = entries.flatMap((entry) => timeOf(entry) ?? []).sort((one, other) => millisOf(one) - millisOf(other));
   const [first, last] = [times[0], times.at(-1)];
   return first && last && { first, ms: millisOf(last) - millisOf(first) };
+}
+
+/** The entries by which a turn is timed: the agent's own. The sidecar may have said its part long after them, of spans or
+ * of what was delivered late. A turn that nobody has ended lasted until the sidecar did. */
+export function timedBy(entries: readonly TurnEntry[], state: TurnState): readonly TurnEntry[] {
+  return state === TurnState.ABANDONED ? entries : entries.filter(({ entry }) => entry.case === "event");
 }
 
 /** Whether an event tells of a failure. */

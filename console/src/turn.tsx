@@ -12,7 +12,7 @@ import { LiveState } from "./live_state.js";
 import { NearTurns } from "./near.js";
 import { Answered, Empty, Facts, Failed, Grpcurl, Heading, Id, Link, Missing, Text, Time, Unread } from "./parts.js";
 import { hrefOf, scopeOf, usePlace } from "./place.js";
-import { blocksOf, idOf, isTold, MEMORY_KINDS, references, spanOf, timeOf, type Told } from "./record.js";
+import { blocksOf, idOf, isTold, MEMORY_KINDS, references, spanOf, timedBy, timeOf, type Told } from "./record.js";
 import { Taught, useNewestLessons, type NewestLessons } from "./taught.js";
 import { BEFORE, PAGE, useEntries } from "./turn_entries.js";
 import { Standing, tookOf } from "./turns.js";
@@ -80,7 +80,8 @@ function Record(props: { turn: TurnRecord; head: GetTurnResponse; start: bigint;
   const toldCount = entries.filter(isTold).length + asides.length;
   // An agent's clock may be ahead of the sidecar's, whose start of the turn the head has.
   const span = start === 0n ? spanOf(entries) : undefined;
-  const took = span && !hasMore && turn.state !== TurnState.OPEN ? lasting(span.ms) : tookOf(turn);
+  const timed = start === 0n && !hasMore && turn.state !== TurnState.OPEN ? spanOf(timedBy(entries, turn.state)) : undefined;
+  const took = timed ? lasting(timed.ms) : tookOf(turn);
   const isWhole = start === 0n && !hasMore;
   return (
     <>

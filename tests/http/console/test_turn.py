@@ -10,7 +10,7 @@ from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
 from tests.http.chromium import Browser
-from tests.http.console.looking import answered, overflow, press, shows, texts, violations
+from tests.http.console.looking import answered, fact, overflow, press, shows, texts, violations
 from tests.http.sidecars import door
 from tests.wire.calls import called, failed, finished, returned
 from tests.wire.sidecar import SidecarThread
@@ -72,6 +72,31 @@ def test_a_turn_is_timed_from_its_first_entry(browser: Browser, server: SidecarT
     assert "43 ms" not in facts
     # Its plan names no failure; the list of recoveries finds that by the recovery.
     assert page.value("document.querySelector('.block .card a').hash") == "#/recoveries?text=told"
+
+
+def delivered_late() -> pb.GetTurnResponse:
+    """A turn of 116 ms whose plan and summary were made 20 s later, as those of spans are."""
+    late = recorded()
+    for entry in late.entries:
+        if entry.HasField("directive"):
+            entry.directive.time.seconds += 20
+    summary = pb.TurnSummary(outcome=1, duration={"nanos": 116_000_000})
+    late.entries.add(turn_id="t", sequence=6).directive.CopyFrom(pb.TurnDirective(time=at(0), turn_summary=summary))
+    late.entries[-1].directive.time.seconds += 20
+    return late
+
+
+def test_what_the_sidecar_said_later_is_no_part_of_what_a_turn_took(browser: Browser, server: SidecarThread) -> None:
+    """Seen to fail with "20 s" of a turn whose summary says 116 ms. One that nobody has ended lasted until the sidecar
+    ended it."""
+    page = answered(browser, server, "/turns/t", {"GetTurn": delivered_late()})
+    shows(page, "summary")
+    assert fact(page, "Took") == "116 ms"
+    assert texts(page, ".since")[-1] == "+20 s"
+    left = delivered_late()
+    left.turn.state = pb.TURN_STATE_ABANDONED
+    page = answered(browser, server, "/turns/t", {"GetTurn": left})
+    assert fact(page, "Took") == "20 s"
 
 
 def test_what_was_left_out_is_told_apart_by_its_words(browser: Browser, server: SidecarThread) -> None:
