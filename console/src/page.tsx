@@ -72,7 +72,9 @@ function ScopeForm(props: { place: Place }) {
   }, []);
   return (
     <details class="scope" ref={menu}>
-      <summary title="Tenant / project">{headline(named, 300) || "Scope"}</summary>
+      <summary title="Tenant / project">
+        <span class="line">{headline(named, 300) || "Scope"}</span>
+      </summary>
       <form onSubmit={change}>
         <label>
           Tenant <input name="tenant" value={tenantId} maxLength={128} placeholder={own?.tenantId} />

@@ -9,6 +9,7 @@ import grpc
 import pytest
 
 from sidemirror.v1 import goal_reflection_pb2 as goal_pb
+from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import sidecar_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2 import ListReflectionsRequest
@@ -74,6 +75,43 @@ def test_turns_in_shadow_mode_are_marked_and_can_be_listed(page: Page) -> None:
     page.until(f"{_ROWS} === {TURNS}")
     choose(page, "told", "something")
     shows(page, "No turn is like that")
+
+
+def test_the_scope_shows_that_it_is_a_menu(server: SidecarThread, browser: Browser) -> None:
+    """Seen to fail on a phone: a long project's name pushed the mark out."""
+    page = answered(browser, server, f"/turns?project={'long-project-' * 9}", {"ListTurns": pb.ListTurnsResponse()})
+    page.looks(360)
+    shows(page, "long-project-")
+    # The name is cut in a box of its own, and the mark stands behind it.
+    room = page.value(
+        "(() => { const menu = document.querySelector('.scope summary'); const name = menu.firstElementChild;"
+        "return menu.getBoundingClientRect().right - name.getBoundingClientRect().right })()"
+    )
+    assert room > 5
+    assert overflow(page) == 0
+
+
+@pytest.mark.parametrize("width", [961, 1280])
+def test_how_a_lesson_stands_does_not_lie_over_what_is_beside_it(
+    width: int, server: SidecarThread, browser: Browser
+) -> None:
+    """Seen to fail at 1280: *not told until reviewed* hid the lesson's trust."""
+    active = memory_pb.MEMORY_STATE_ACTIVE
+    lessons = [
+        memory_pb.Memory(id="a", content="Look twice. " * 30, kind=1, state=active, origin=3, awaits_review=True),
+        memory_pb.Memory(id="b", content="Look.", kind=1, state=2, origin=3, quarantine="steering"),
+    ]
+    page = answered(
+        browser, server, "/lessons", {"ListReflections": memory_pb.ListReflectionsResponse(memories=lessons)}
+    )
+    shows(page, "not told until reviewed")
+    page.looks(width)
+    over = (
+        "(one) => one.getBoundingClientRect().right > one.closest('td').nextElementSibling.getBoundingClientRect().left"
+    )
+    assert page.value(f"[...document.querySelectorAll('.lessons .badge')].map({over})") == [False, False]
+    assert page.value("document.querySelector('.lessons .task > a').getBoundingClientRect().width") > 100
+    assert overflow(page) == 0
 
 
 def test_told_counts_whatever_was_said(server: SidecarThread, browser: Browser) -> None:

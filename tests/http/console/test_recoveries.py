@@ -260,6 +260,12 @@ def test_what_is_counted_is_what_is_drawn(browser: Browser, server: SidecarThrea
         drawn = [kind for kind in counted if ("advised" in kind) == advised]
         assert (sum("good" in kind for kind in drawn), len(drawn)) == tally
     assert len(kinds) - len(counted) == 3
+    # Seen to fail with eight lines of words beside a cell that was nearly empty.
+    heights = "[...document.querySelectorAll('.failures tbody tr')].map((one) => one.getBoundingClientRect().height)"
+    for width, most_px in ((1280, 60), (360, 150)):
+        page.looks(width)
+        assert (width, max(page.value(heights)) < most_px, overflow(page)) == (width, True, 0)
+    page.looks()
     rows = texts(page, ".failures td:last-child")
     assert rows == [
         "worked does not count: not what was told",
