@@ -103,7 +103,7 @@ function Criticised(props: { critique: TurnCritique; told: Told }) {
         <div key={index} class="card">
           <p class="kind">{word(IssueKindSchema, issue.kind)}</p>
           {issue.quote && <Text>{issue.quote}</Text>}
-          <Text plain>{issue.reason}</Text>
+          <Text said>{issue.reason}</Text>
           <Grounds ids={issue.eventIds} told={props.told} />
         </div>
       ))}
@@ -182,7 +182,7 @@ function AsShown(props: { id: string; version: number }) {
   });
   if (!asked.value) return <Missing asked={asked} what="What was recalled" />;
   const text = asked.value.find((one) => one.version === version)?.content;
-  return <Text plain>{text ?? "(its text was removed since)"}</Text>;
+  return <Text said>{text ?? "(its text was removed since)"}</Text>;
 }
 
 function at(time: Timestamp | undefined): number {

@@ -47,7 +47,7 @@ function Card(props: { item: ContextItem; told: Told; signature: string; receipt
         )}
         <span title="The least trusted source of its words">trust {word(OriginSchema, item.origin) || "not known"}</span>
       </p>
-      <Text plain>{item.text}</Text>
+      <Text said>{item.text}</Text>
       {lesson && (lesson.lift !== undefined || lesson.shown) && (
         <p class="evidence">
           <Lift of={lesson} />

@@ -129,7 +129,8 @@ function textsOf(event: TurnEvent): string[] {
   const { kind } = event;
   switch (kind.case) {
     case "turnStarted":
-      return [kind.value.task, ...kind.value.messages.map((message) => message.content), kind.value.basePrompt];
+      // A host's prompt is both the task and its message.
+      return [...new Set([kind.value.task, ...kind.value.messages.map((message) => message.content), kind.value.basePrompt])];
     case "userMessage":
     case "modelReturned":
     case "responseDrafted":
@@ -205,7 +206,7 @@ function Directive(props: { directive: TurnDirective; sequence: bigint; told: To
         <>
           <Kind more={<span class="dim">{word(PatternSchema, kind.value.pattern)}</span>}>nudge{shadow}</Kind>
           {why}
-          <Text plain>{kind.value.message}</Text>
+          <Text said>{kind.value.message}</Text>
           <Next directive={directive} sequence={sequence} told={told} />
         </>
       );
@@ -339,8 +340,8 @@ function Reflection(props: { reflection: MidTurnReflection; why: ComponentChildr
       </Kind>
       {props.why}
       {reflection.detail && <p class="dim">{seen(reflection.detail)}</p>}
-      {reflection.reflection && <Text plain>{reflection.reflection}</Text>}
-      {reflection.suggestedAction && <Text plain>{`→ ${reflection.suggestedAction}`}</Text>}
+      {reflection.reflection && <Text said>{reflection.reflection}</Text>}
+      {reflection.suggestedAction && <Text said>{`→ ${reflection.suggestedAction}`}</Text>}
       {reflection.lessons && <Block block={reflection.lessons} told={props.told} />}
     </>
   );
@@ -364,7 +365,7 @@ function Critique(props: { critique: CritiqueResult; why: ComponentChildren; sha
         <div key={index} class="card">
           <p class="kind">{word(IssueKindSchema, issue.kind)}</p>
           {issue.quote && <Text>{issue.quote}</Text>}
-          <Text plain>{issue.reason}</Text>
+          <Text said>{issue.reason}</Text>
           <Grounds ids={issue.eventIds} told={props.told} />
         </div>
       ))}

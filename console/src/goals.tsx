@@ -15,7 +15,7 @@ import { AdviceKind } from "@sidemirror/api/v1/sidecar";
 import { useApi, useAsked, type Api } from "./api.js";
 import { Changes } from "./changes.js";
 import { MemoryStanding } from "./lessons.js";
-import { Answered, Badge, Empty, Facts, Grpcurl, Heading, Id, Link, Text, Time } from "./parts.js";
+import { Answered, Badge, Empty, Facts, Grpcurl, Heading, Id, Line, Link, Text, Time } from "./parts.js";
 import { Receipts } from "./receipts.js";
 import { headline, whole, word } from "./words.js";
 
@@ -207,7 +207,7 @@ function Taught(props: { of: GoalReflection; isInGoal?: boolean }) {
   const { of, isInGoal } = props;
   return (
     <>
-      <Text plain>{of.insight}</Text>
+      <Text said>{of.insight}</Text>
       <Facts
         of={[
           [
@@ -273,7 +273,7 @@ function Left(props: { reports: readonly GoalReport[]; reflections: readonly Goa
             {memories.map((memory) => (
               <li key={memory.id}>
                 <Link to={["lessons", memory.id]}>
-                  <bdi>{headline(memory.content)}</bdi>
+                  <Line>{memory.content}</Line>
                 </Link>{" "}
                 <MemoryStanding memory={memory} />
               </li>

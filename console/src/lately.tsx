@@ -3,7 +3,7 @@ import { GoalState, GoalStateSchema } from "@sidemirror/api/v1/goal_reflection";
 import { MemoryState } from "@sidemirror/api/v1/reflective_memory";
 
 import { useApi, useAsked } from "./api.js";
-import { Badge, Id, Link, Missing, Time } from "./parts.js";
+import { Badge, Id, Line, Link, Missing, Time } from "./parts.js";
 import { headline, millisOf, seen, word } from "./words.js";
 
 // How many of each stand here, and among how many of the newest retired lessons those are looked for.
@@ -38,7 +38,7 @@ function Retired() {
               <li key={one.id}>
                 <Time at={one.updateTime} />{" "}
                 <Link to={["lessons", one.id]}>
-                  <bdi>{headline(one.content, 120) || "no text"}</bdi>
+                  <Line chars={120}>{one.content}</Line>
                 </Link>{" "}
                 <span class="dim">
                   {headline(one.change, 40)}

@@ -76,7 +76,7 @@ function Known(props: { memory: Memory }) {
         <Heading of={memory.content}>Lesson</Heading>
         <MemoryStanding memory={memory} isOff={off !== undefined} />
       </div>
-      <Text plain>{memory.content}</Text>
+      <Text said>{memory.content}</Text>
       {memory.reason && <p class="why">{seen(memory.reason)}</p>}
       <Missing asked={turnedOff} what="Whether a policy turned it off" />
       {off && (
@@ -205,7 +205,7 @@ function Version(props: { of: Memory; now: Memory }) {
       {" by "}
       {authorOf(version)} <MemoryStanding memory={version} />
       {version.reason && <span class="dim"> {seen(version.reason)}</span>}
-      {version.content !== now.content && <Text plain>{version.content}</Text>}
+      {version.content !== now.content && <Text said>{version.content}</Text>}
     </li>
   );
 }

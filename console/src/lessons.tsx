@@ -13,7 +13,7 @@ import { OriginSchema } from "@sidemirror/api/v1/common";
 import { useApi, useAsked } from "./api.js";
 import { Choice, Filters, optionsOf, type Query } from "./filters.js";
 import { joined, useKept, type Part } from "./kept.js";
-import { Answered, Badge, Empty, Grpcurl, Heading, Id, Link, Missing, More, Time } from "./parts.js";
+import { Answered, Badge, Empty, Grpcurl, Heading, Id, Line, Link, Missing, More, Time } from "./parts.js";
 import { Lift } from "./plots.js";
 import { offBy, useTurnedOff, type Off } from "./turned_off.js";
 import { counted, headline, timesLearned, whole, word } from "./words.js";
@@ -198,7 +198,7 @@ function Table(props: {
               </td>
               <td class="task">
                 <Link to={["lessons", memory.id]}>
-                  <bdi>{headline(memory.content) || "no text"}</bdi>
+                  <Line>{memory.content}</Line>
                 </Link>
                 {props.hasSources && <Source memory={memory} />}
                 <p class="narrow dim small">

@@ -8,7 +8,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { problemOf, useApi, type Asked, type Problem } from "./api.js";
 import { hrefOf, scopeOf, usePlace } from "./place.js";
 import { grpcAddress } from "./session.js";
-import { counted, headline, millisOf, seen, word } from "./words.js";
+import { counted, directionOf, headline, millisOf, seen, word } from "./words.js";
 
 const NAME = "Sidemirror";
 
@@ -155,29 +155,36 @@ const FIRST_CHARS = 600;
 const FIRST_LINES = 8;
 
 /** A text of an agent, a tool or a model: always text, its unseen characters named, long ones cut until asked for.
- * `marked`: parts of it that stand out, each where it is found first. */
-export function Text(props: { children: string; plain?: boolean; marked?: readonly string[] }) {
+ * `said`: it may be a rule's sentence; others are set by the first letter of each line. `marked`: parts of it that stand
+ * out, each where it is found first. */
+export function Text(props: { children: string; plain?: boolean; said?: boolean; marked?: readonly string[] }) {
   const [whole, setWhole] = useState(false);
   const text = props.children;
   const first = text.split("\n", FIRST_LINES + 1).slice(0, FIRST_LINES).join("\n").slice(0, FIRST_CHARS);
-  const kind = props.plain ? "text plain" : "text";
-  if (first.length >= text.length) return <div class={kind}>{withMarks(text, props.marked)}</div>;
+  const kind = props.said ? "text plain written" : props.plain ? "text plain" : "text";
+  const dir = props.said ? directionOf(text) : undefined;
+  if (first.length >= text.length) return <div class={kind} dir={dir}>{withMarks(text, props.marked)}</div>;
   return (
     <div class="long">
       {whole ? (
-        <div class={`${kind} whole`} tabIndex={0} role="region" aria-label="The whole text">
+        <div class={`${kind} whole`} dir={dir} tabIndex={0} role="region" aria-label="The whole text">
           {pieces(text).map((piece, index) => (
             <div key={index}>{piece ? withMarks(piece, props.marked) : " "}</div>
           ))}
         </div>
       ) : (
-        <div class={kind}>{withMarks(first, props.marked)}…</div>
+        <div class={kind} dir={dir}>{withMarks(first, props.marked)}…</div>
       )}
       <button type="button" class="quiet" onClick={() => setWhole(!whole)} aria-expanded={whole}>
         {whole ? "Show less" : `Show all ${counted(text.length, "character")}`}
       </button>
     </div>
   );
+}
+
+/** What a lesson or a recovery says, in one line. */
+export function Line(props: { children: string; chars?: number }) {
+  return <bdi dir={directionOf(props.children)}>{headline(props.children, props.chars) || "no text"}</bdi>;
 }
 
 function withMarks(text: string, marked: readonly string[] = []): ComponentChildren {

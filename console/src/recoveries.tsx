@@ -11,7 +11,7 @@ import { useMemo, useState } from "preact/hooks";
 import { useApi, useAsked, type Asked } from "./api.js";
 import { Choice, Filters, type Query } from "./filters.js";
 import { useKept } from "./kept.js";
-import { Answered, Badge, Empty, Grpcurl, Heading, Link, Time } from "./parts.js";
+import { Answered, Badge, Empty, Grpcurl, Heading, Line, Link, Time } from "./parts.js";
 import { Lift } from "./plots.js";
 import { seenCount } from "./recovery.js";
 import { counted, headline, millisOf, moveName, seen } from "./words.js";
@@ -219,7 +219,7 @@ function Table(props: { signatures: readonly SignatureRecoveries[] }) {
                   <bdi>{headline(one.signature) || "no signature"}</bdi>
                 </Link>
                 <p class="dim small">
-                  <bdi>{move ? headline(move.sentence) : seen(one.moves[0]?.reason ?? "")}</bdi>
+                  {move ? <Line>{move.sentence}</Line> : seen(one.moves[0]?.reason ?? "")}
                 </p>
                 <p class="narrow dim small">
                   <Time at={one.lastTime} /> {move?.lift !== undefined && <Lift of={move} />}

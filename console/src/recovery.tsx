@@ -157,7 +157,7 @@ function Counted(props: MoveProps) {
   const over = isFull ? `, of the last ${whole(MOST_KEPT)} failures` : "";
   return (
     <>
-      {move.sentence && <Text plain>{move.sentence}</Text>}
+      {move.sentence && <Text said>{move.sentence}</Text>}
       <p class="why">{seen(move.reason)}</p>
       <Facts
         of={[

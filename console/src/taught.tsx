@@ -5,9 +5,9 @@ import type { Turn, TurnDirective } from "@sidemirror/api/v1/thinking";
 import { useApi, useAsked, type Asked } from "./api.js";
 import { MemoryStanding } from "./lessons.js";
 import { callAbout } from "./next_call.js";
-import { Link } from "./parts.js";
+import { Badge, Line, Link } from "./parts.js";
 import type { Told } from "./record.js";
-import { headline, heldBecause, isCorrection, millisOf, reviewCommand } from "./words.js";
+import { heldBecause, isCorrection, millisOf, reviewCommand } from "./words.js";
 
 // How many of the newest lessons are looked through, in quarantine and in any state; how many are told at a call.
 const MOST = 200;
@@ -68,14 +68,17 @@ function Row(props: { of: Memory; says?: string }) {
     <li>
       {says && `${says}: `}
       <Link to={["lessons", memory.id]}>
-        <bdi>{headline(memory.content, 120) || "no text"}</bdi>
+        <Line chars={120}>{memory.content}</Line>
       </Link>{" "}
-      <MemoryStanding memory={memory} />
-      {memory.state === MemoryState.QUARANTINED && (
-        <span class="dim">
-          {" "}
-          to release it: <code>{reviewCommand(memory)}</code>
-        </span>
+      {memory.state === MemoryState.QUARANTINED ? (
+        <>
+          <Badge tone="warn">quarantined</Badge>{" "}
+          <span class="dim">
+            {heldBecause(memory) && `(${heldBecause(memory)}); `}to release it: <code>{reviewCommand(memory)}</code>
+          </span>
+        </>
+      ) : (
+        <MemoryStanding memory={memory} />
       )}
     </li>
   );
@@ -104,7 +107,7 @@ export function HeldAbout(props: { directive: TurnDirective; signature: string; 
         <span key={one.id}>
           {index > 0 && ", "}
           <Link to={["lessons", one.id]}>
-            <bdi>{headline(one.content, 120) || "no text"}</bdi>
+            <Line chars={120}>{one.content}</Line>
           </Link>{" "}
           ({heldBecause(one)})
         </span>

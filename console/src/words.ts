@@ -28,10 +28,22 @@ export function seen(text: string): string {
   return shown.replaceAll(UNSEEN, (one) => `‹U+${one.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}›`);
 }
 
-/** The first line that says something, cut to `chars`; unseen characters are named. */
+/** The first line that says something, cut to `chars`, which a mark says; unseen characters are named. */
 export function headline(text: string, chars = 300): string {
   const line = text.slice(0, 4 * chars).split("\n").find((one) => one.trim() !== "") ?? "";
-  return seen(line.slice(0, chars)).trim();
+  return seen(line.slice(0, chars)).trim() + (line.trimEnd().length > chars ? "…" : "");
+}
+
+const LETTERS = /\p{L}/gu;
+const RIGHT_TO_LEFT = /[\p{sc=Arab}\p{sc=Hebr}\p{sc=Syrc}\p{sc=Thaa}\p{sc=Nkoo}\p{sc=Adlm}]/u;
+// So much of a text says which way it is written.
+const LOOKED_AT = 1_000;
+
+/** Which way most letters of a text are written. The first one does not say it: a rule's English may begin with the name of
+ * a tool. */
+export function directionOf(text: string): "ltr" | "rtl" {
+  const letters = text.slice(0, LOOKED_AT).match(LETTERS) ?? [];
+  return 2 * letters.filter((one) => RIGHT_TO_LEFT.test(one)).length > letters.length ? "rtl" : "ltr";
 }
 
 /** A whole number with its thousands set apart. The browser's own formats are slow. */

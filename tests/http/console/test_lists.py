@@ -77,6 +77,34 @@ def test_turns_in_shadow_mode_are_marked_and_can_be_listed(page: Page) -> None:
     shows(page, "No turn is like that")
 
 
+def test_a_long_task_is_cut_at_its_end(server: SidecarThread, browser: Browser) -> None:
+    """Whichever way it is written. Seen to fail: of an Arabic one the beginning was cut off."""
+    words = "\u0627\u062c\u0645\u0639 \u0627\u0644\u0641\u0648\u0627\u062a\u064a\u0631 "
+    turns = [
+        pb.Turn(turn_id=task[:5], session_id="s", task=task, start_time={"seconds": 1_790_000_000})
+        for task in (words * 20, "Sum the invoices " * 20, words)
+    ]
+    page = answered(browser, server, "/turns", {"ListTurns": pb.ListTurnsResponse(turns=turns)})
+    # On a phone it has several lines, the first of them beside the outcome.
+    page.looks(360)
+    tops = (
+        "(one) => [one, one.closest('tr').querySelector('time')].map((at) => { const range = document.createRange();"
+        "range.selectNodeContents(at); return range.getClientRects()[0].top })"
+    )
+    for task, time in page.value(f"[...document.querySelectorAll('.turns .task > a')].map({tops})"):
+        assert abs(task - time) < 5
+    for width in (1280, 1600):
+        page.looks(width)
+        begins = (
+            "(one) => { const cell = one.closest('td').getBoundingClientRect(); const range = document.createRange();"
+            "const text = document.createTreeWalker(one, NodeFilter.SHOW_TEXT).nextNode();"
+            "range.setStart(text, 0); range.setEnd(text, 4); const at = range.getBoundingClientRect();"
+            "return at.left >= cell.left && at.right <= cell.right }"
+        )
+        assert page.value(f"[...document.querySelectorAll('.turns .task > a')].map({begins})") == [True] * 3
+        assert overflow(page) == 0
+
+
 def test_the_scope_shows_that_it_is_a_menu(server: SidecarThread, browser: Browser) -> None:
     """Seen to fail on a phone: a long project's name pushed the mark out."""
     page = answered(browser, server, f"/turns?project={'long-project-' * 9}", {"ListTurns": pb.ListTurnsResponse()})

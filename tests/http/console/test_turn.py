@@ -99,6 +99,68 @@ def test_what_the_sidecar_said_later_is_no_part_of_what_a_turn_took(browser: Bro
     assert fact(page, "Took") == "20 s"
 
 
+def prompted() -> pb.GetTurnResponse:
+    """As hooks tell of a prompt: it is the task and the message."""
+    started = pb.TurnStarted(
+        task="Sum the invoices",
+        messages=[common_pb2.Message(role="MESSAGE_ROLE_USER", content="Sum the invoices")],
+        base_prompt="Be brief.",
+    )
+    entry = pb.TurnEntry(event=pb.TurnEvent(turn_started=started, event_id="e", time=at(0)), turn_id="t", sequence=1)
+    turn = pb.Turn(turn_id="t", session_id="s" * 120, state=pb.TURN_STATE_OPEN, start_time=at(0))
+    return pb.GetTurnResponse(turn=turn, entries=[entry])
+
+
+def test_a_prompt_stands_once_at_the_start(browser: Browser, server: SidecarThread) -> None:
+    """Seen to fail with the prompt twice, as the task and as the message."""
+    page = answered(browser, server, "/turns/t", {"GetTurn": prompted()})
+    shows(page, "turn started")
+    assert texts(page, ".entry .text") == ["Sum the invoices", "Be brief."]
+
+
+def test_copy_stays_whole_beside_a_long_id(browser: Browser, server: SidecarThread) -> None:
+    """Seen to fail with "Cop" above "y"."""
+    long = prompted()
+    long.turn.turn_id = long.entries[0].turn_id = "turn-" + "0123456789" * 12
+    page = answered(browser, server, f"/turns/{long.turn.turn_id}", {"GetTurn": long})
+    shows(page, "Copy")
+    page.looks(360)
+    lines = (
+        "(one) => { const range = document.createRange(); range.selectNodeContents(one);"
+        "return range.getClientRects().length }"
+    )
+    assert page.value(f"[...document.querySelectorAll('.copied button')].map({lines})") == [1]
+    assert overflow(page) == 0
+
+
+ARABIC = "\u0628\u062d\u062b"
+
+
+def nudged() -> pb.GetTurnResponse:
+    """A turn of an agent that writes Arabic, and so names its tools."""
+    task = " ".join([f"{ARABIC} \u0639\u0646 \u0627\u0644\u0641\u0648\u0627\u062a\u064a\u0631"] * 3)
+    message = f"{ARABIC} was called 3 times with the same arguments."
+    nudge = pb.TurnDirective(
+        directive_id="n", time=at(5), nudge=pb.Nudge(pattern=pb.PATTERN_REPEATED_CALL, message=message)
+    )
+    entry = pb.TurnEntry(directive=nudge, turn_id="t", sequence=1)
+    turn = pb.Turn(turn_id="t", session_id="s", task=task, state=pb.TURN_STATE_FINISHED, start_time=at(0))
+    return pb.GetTurnResponse(turn=turn, entries=[entry])
+
+
+def test_a_sentence_that_begins_with_a_name_is_set_as_it_is_written(browser: Browser, server: SidecarThread) -> None:
+    """Seen to fail: an English sentence stood on the right because a tool's name in it is Arabic. What the agent's user
+    has written in Arabic does."""
+    page = answered(browser, server, "/turns/t", {"GetTurn": nudged()})
+    shows(page, "was called 3 times")
+    sides = (
+        "(one) => { const range = document.createRange(); range.selectNodeContents(one);"
+        "const [text, box] = [range.getBoundingClientRect(), one.getBoundingClientRect()];"
+        "return text.left - box.left < box.right - text.right ? 'left' : 'right' }"
+    )
+    assert page.value(f"[...document.querySelectorAll('main .plain')].map({sides})") == ["right", "left"]
+
+
 def test_what_was_left_out_is_told_apart_by_its_words(browser: Browser, server: SidecarThread) -> None:
     """Where a text is not there any more, by its id."""
     text = "Look the orders up with the leading sign. " * 9
@@ -182,8 +244,25 @@ def test_a_correction_is_linked_from_its_turn_and_waits_at_the_next(browser: Bro
         answers = {"GetTurn": pb.GetTurnResponse(turn=turn), "ListReflections": lessons}
         page = answered(browser, server, f"/turns/{turn_id}", answers)
         shows(page, words)
-        shows(page, "to release it: sidemirror memory review l active --reason …")
+        shows(page, "quarantined (correction); to release it: sidemirror memory review l active --reason …")
         assert page.value("document.querySelector('main a[href*=\"lessons/l\"]') !== null")
+
+
+def test_a_lesson_in_quarantine_has_its_reason_apart_from_the_command(browser: Browser, server: SidecarThread) -> None:
+    """As `turns why` has them. Seen to fail with "quarantined steering to release it: …", and with a long text that
+    ended in the middle of a word as if that were all."""
+    lesson = held(id="l", content="Ask again. " * 20, quarantine="steering", reason="asks to send something")
+    lesson.source_turn_ids.append("t")
+    turn = pb.Turn(turn_id="t", session_id="s", task="Sum", start_time=at(0), state=pb.TURN_STATE_FINISHED)
+    lessons = memory_pb.ListReflectionsResponse(memories=[lesson])
+    answers = {"GetTurn": pb.GetTurnResponse(turn=turn), "ListReflections": lessons}
+    page = answered(browser, server, "/turns/t", answers)
+    (row,) = texts(page, ".versions li")
+    shown, _, rest = row.partition("… ")
+    assert lesson.content.startswith(shown)
+    assert len(shown) == 120
+    reason = "quarantined (steering: asks to send something); to release it: "
+    assert rest == f"{reason}sidemirror memory review l active --reason …"
 
 
 def test_a_second_failure_of_a_kind_has_the_reason_of_the_first(browser: Browser, server: SidecarThread) -> None:
