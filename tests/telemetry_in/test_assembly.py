@@ -253,6 +253,17 @@ def test_parallel_calls_begin_before_the_first_one_ends() -> None:
     ]
 
 
+def test_an_answer_that_only_the_agents_span_has_is_told_beside_its_model() -> None:
+    """As where content is captured of the agent alone. Seen to fail when any span of a model stands for the answer."""
+    chat = span("m", "a", MODEL, start=5, end=6, input_tokens=7)
+    (turn,) = made(span("a", "", AGENT, text="Twelve."), chat).turns
+    said = [event.what for event in events_of(turn, 10) if isinstance(event.what, ModelReturned)]
+    assert said == [ModelReturned("", 7, 0), ModelReturned("Twelve.")]
+    (turn,) = made(span("a", "", AGENT, text="Twelve."), chat, span("n", "a", MODEL, start=7, end=8, text="12")).turns
+    assert [one.what for one in events_of(turn, 10)][1] == ModelReturned("12")
+    assert len(events_of(turn, 10)) == 3
+
+
 def test_a_long_turn_keeps_its_end() -> None:
     (turn,) = made(span("a", "", AGENT), *(span(f"t{number}", "a") for number in range(20))).turns
     events = events_of(turn, 10)

@@ -66,7 +66,8 @@ def events_of(turn: AssembledTurn, most: int) -> list[Event]:
         agent = turn.agents.get(span.span_id, "")
         said = ModelReturned(span.text, span.input_tokens, span.output_tokens)
         placed.append(_placed(span, "m", span.end_us, 0, said, agent))
-    if not turn.answers and turn.answer:
+    # Content may be captured of the agent alone: then its models' spans have no texts.
+    if turn.answer and not any(span.text for span in turn.answers):
         placed.append((turn.end_us, 2, "", _event(turn.top, "m", turn.end_us, ModelReturned(turn.answer))))
     events = [event for *_, event in sorted(placed, key=lambda one: one[:3])][: most - 1]
     finished = TurnFinished("error" if turn.is_error else "")
