@@ -151,6 +151,45 @@ def test_why_a_tool_failed(given: dict[str, str], told: str) -> None:
     assert read(attributes, failed=True, **given).text == told
 
 
+GENAI_TOOL = ({"gen_ai.operation.name": "execute_tool", "error.type": "TOOL_ERROR"}, "gen_ai.tool.call.result")
+OPENINFERENCE_TOOL = ({"openinference.span.kind": "TOOL"}, "output.value")
+
+
+@pytest.mark.parametrize(
+    "given", [{"exception": "quota exceeded", "status": "Traceback"}, {"status": "quota exceeded"}]
+)
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        ("row row row", "quota exceeded\nrow row row"),
+        ("quota exceeded", "quota exceeded"),
+        ("Error: quota exceeded, 3 of 3", "Error: quota exceeded, 3 of 3"),
+        ("exceeded", "quota exceeded"),
+    ],
+)
+@pytest.mark.parametrize(("kind", "name"), [GENAI_TOOL, OPENINFERENCE_TOOL], ids=["GenAI", "OpenInference"])
+def test_why_a_tool_failed_goes_before_its_result(
+    kind: dict[str, str], name: str, result: str, told: str, given: dict[str, str]
+) -> None:
+    """Seen to fail: a result took the place of the status's description, and an exception that of the result."""
+    assert read({**kind, name: result}, failed=True, **given).text == told
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        "TOOL_ERROR",
+        "Error running tool (non-fatal): {'tool_name': 'sql', 'error': 'Error details are redacted.'}",
+        "{'message': 'Error running tool (non-fatal)', 'data': {'tool_name': 'sql', 'error': 'redacted'}}",
+    ],
+)
+def test_a_description_of_any_failure_is_told_where_there_is_no_result(status: str) -> None:
+    """Seen to fail when it goes before the result: OpenAI Agents' failures all read alike."""
+    kind, name = GENAI_TOOL
+    assert read({**kind, name: "no such table: orders"}, failed=True, status=status).text == "no such table: orders"
+    assert read(kind, failed=True, status=status).text == status
+
+
 @pytest.mark.parametrize("status", ["error", "success"])
 def test_a_message_says_whether_its_call_failed(status: str) -> None:
     """As LangChain tells of a tool with `handle_tool_error`, whose span ends well."""

@@ -142,6 +142,9 @@ OPENLLMETRY = Dialect(
 
 DIALECTS = (VERCEL, GEN_AI, OPENINFERENCE, OPENLLMETRY)
 
+# How a status begins that says the same of every failed tool: the OpenAI Agents SDK's, by either instrumentation.
+_OF_ANY_FAILURE = ("Error running tool (non-fatal)", "{'message': 'Error running tool (non-fatal)'")
+
 _FIELDS = tuple(name for name in Dialect.__struct_fields__ if name not in ("name", "kinds"))
 # Attribute names of a field, over all dialects.
 _NAMES = {field: tuple(one for dialect in DIALECTS for one in getattr(dialect, field)) for field in _FIELDS}
@@ -170,6 +173,11 @@ def kind_of(attributes: Mapping[str, Any]) -> SpanKind:
 def first_of(attributes: Mapping[str, Any], field: str) -> Any:
     """The first value that a field's attributes have; None if there is none."""
     return next((value for name in _NAMES[field] if (value := attributes.get(name)) not in (None, "")), None)
+
+
+def is_of_any_failure(status: str) -> bool:
+    """Whether a status's description does not say why its tool failed."""
+    return status.startswith(_OF_ANY_FAILURE)
 
 
 def names_of(field: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from sidemirror_server.telemetry_in.dialects import first_of, kind_of, names_of
+from sidemirror_server.telemetry_in.dialects import first_of, is_of_any_failure, kind_of, names_of
 from sidemirror_server.telemetry_in.messages import answer_in, decoded, gathered, last_question, text_of
 from sidemirror_server.telemetry_in.spans import RawSpan, Span, SpanKind
 from sidemirror_server.trace.given_secrets import GivenForms, enter_arguments
@@ -67,12 +67,17 @@ def _with_content(span: Span, raw: RawSpan) -> Span:
 
 
 def _outcome(raw: RawSpan) -> str:
-    """What a tool returned, or why it failed. An exception's message says more than the status, which may hold a
-    traceback."""
+    """What a tool returned, or why it failed with what it returned. An exception's message says more than the status,
+    which may hold a traceback. What a framework says of every failure is told only where nothing else is."""
     result = _result(first_of(raw.attributes, "result"))
     if not raw.is_error:
         return result
-    return raw.exception or result or raw.status_message or _text(first_of(raw.attributes, "error_type"))
+    kind = _text(first_of(raw.attributes, "error_type"))
+    says_why = raw.status_message != kind and not is_of_any_failure(raw.status_message)
+    failure = raw.exception or (raw.status_message if says_why or not result else "") or ("" if result else kind)
+    if failure in result or result in failure:
+        return max(failure, result, key=len)
+    return f"{failure}\n{result}"
 
 
 def _tells_error(raw: RawSpan, kind: SpanKind) -> bool:
