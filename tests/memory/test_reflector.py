@@ -104,6 +104,28 @@ async def test_answers_are_held_against_the_episode() -> None:
     assert (result.error_category, result.origin, result.event_count) == ("timeout", Origin.TOOL, 4)
 
 
+async def test_the_category_is_that_of_the_failure_that_the_lesson_is_about() -> None:
+    """Seen to fail: a lesson about `yy`, by its signature, was filed under the kind of the last failure."""
+    steps = (
+        EpisodeStep("c1", EventType.TOOL_CALL, "{}", Origin.AGENT, tool_name="yy", call_id="1"),
+        EpisodeStep("r1", EventType.ERROR_EVENT, "bad yy value", Origin.TOOL, tool_name="yy", call_id="1"),
+        EpisodeStep("c2", EventType.TOOL_CALL, "{}", Origin.AGENT, tool_name="transfer", call_id="2"),
+        EpisodeStep(
+            "r2", EventType.ERROR_EVENT, "boom: quota exceeded", Origin.TOOL, tool_name="transfer", call_id="2"
+        ),
+    )
+    about = {}
+    for cited in (("c1", "r1"), ("c2", "r2"), ()):
+        asking, _ = reflector(MemoryReflectionAnswer(reflection="x", cited_event_ids=cited))
+        result = await asking.reflect(SCOPE, ReflectionContext(steps, "failure"), 5.0, 7)
+        about[cited] = (result.error_category, result.error_signature)
+    last = ("rate_limit", "transfer|rate_limit|rate_limited")
+    assert about == {("c1", "r1"): ("unknown", "yy|unknown|bad valu yy"), ("c2", "r2"): last, (): last}
+    asking, _ = reflector(MemoryReflectionAnswer(reflection="x", cited_event_ids=("r1",)))
+    reported = ReflectionContext(steps, "failure", error=TaskError("logic"))
+    assert (await asking.reflect(SCOPE, reported, 5.0, 7)).error_category == "logic"
+
+
 async def test_a_scorer_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     asking, _ = reflector(
         ANSWER, scorer=lambda scored: Scores(1.0 if scored.error_category == "timeout" else 0.0, 0.25)

@@ -250,13 +250,15 @@ class _OpenCalls:
         return call
 
 
-def failure_of(context: ReflectionContext) -> TaskError | None:
-    """Why the task failed: the reported error, completed from the last failed step unless the task succeeded."""
+def failure_of(context: ReflectionContext, cited: Collection[str] = ()) -> TaskError | None:
+    """Why the task failed: the reported error, completed from a failed step unless the task succeeded. That is the last
+    one of those that a lesson cites, or of all if it cites none."""
     if context.outcome == "success":
         return context.error
     known = context.error or TaskError()
-    failures = (step for step in reversed(context.steps) if step.error or step.event_type is EventType.ERROR_EVENT)
-    failed = next(failures, None)
+    failures = [step for step in context.steps if step.error or step.event_type is EventType.ERROR_EVENT]
+    about = [step for step in failures if step.event_id in cited] or failures
+    failed = about[-1] if about else None
     message = known.message or (f"{failed.content} {failed.error}".strip() if failed else "")
     category = known.category
     if not category and message:

@@ -130,7 +130,9 @@ class Reflector:
         )
 
     def _made(self, context: ReflectionContext, answer: MemoryReflectionAnswer, usage: Usage, now_us: int) -> Result:
-        failure = failure_of(context)
+        known = {step.event_id for step in context.steps}
+        cited = tuple(dict.fromkeys(cited for cited in answer.cited_event_ids if cited in known))
+        failure = failure_of(context, cited)
         category = failure.category if failure else ""
         tags = tuple(dict.fromkeys(tag for tag in (" ".join(tag.split()) for tag in answer.tags) if tag))[:_MOST_TAGS]
         strategy = (answer.strategy or "").strip()
@@ -145,8 +147,6 @@ class Reflector:
             confidence=answer.confidence,
         )
         scores = scores_of(self._scorer, scored)
-        known = {step.event_id for step in context.steps}
-        cited = tuple(dict.fromkeys(cited for cited in answer.cited_event_ids if cited in known))
         return Result(
             reflection=answer.reflection.strip(),
             strategy=strategy,
