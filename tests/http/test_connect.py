@@ -84,6 +84,23 @@ def test_json_that_is_wrong_is_told_which_field(server: SidecarThread, token: st
     assert "sidemirror.v1.GetTurnRequest" in answer.json["message"]
 
 
+@pytest.mark.parametrize("method", ["StartTurn", "WatchTurns"])
+@pytest.mark.parametrize("body", [b"[]", b'""', b"null", b" 0", b"\nfalse", b"[" + b" " * 20_000 + b"]"])
+def test_json_that_is_no_object_is_refused(server: SidecarThread, token: str, body: bytes, method: str) -> None:
+    """Unary and streamed, here and in the worker. Seen to fail: a list and a text were a request without fields, which
+    started a turn, and the others were told of a TypeError of Python's."""
+    if method == "StartTurn":
+        answer = request(server.http_port, f"{THINKING}/{method}", body, bearing(token))
+        assert answer.status == 400
+        error = answer.json
+    else:
+        headers = bearing(token, "application/connect+json")
+        ((_, end),) = frames(request(server.http_port, f"{THINKING}/{method}", framed(body), headers).body)
+        error = json.loads(end)["error"]
+    assert refused(error) == Refused("invalid_argument", "MALFORMED_MESSAGE")
+    assert error["message"].endswith(f".{method}Request: an object is expected, {{…}}")
+
+
 def test_a_value_over_its_limit_is_named(server: SidecarThread, token: str) -> None:
     body = json.dumps({"turnId": "x" * 129}).encode()
     answer = request(server.http_port, f"{THINKING}/GetTurn", body, bearing(token))
