@@ -100,6 +100,18 @@ def test_a_wrong_argument_is_named(name: str, arguments: dict[str, Any], told: s
         BY_NAME[name].asked(arguments, Whose())
 
 
+@pytest.mark.parametrize("given", ["great", 3, None])
+def test_the_values_of_an_argument_are_named(given: Any) -> None:
+    """Seen to fail: "Invalid enum value 'great'" names none of those that there are."""
+    with pytest.raises(ValueError, match="outcome: one of success, failure, partial, timeout, error is expected"):
+        BY_NAME["report_outcome"].asked({"receipt_id": "r", "outcome": given}, Whose())
+
+
+def test_an_outcome_says_that_it_takes_the_place_of_an_earlier_one() -> None:
+    """Seen to fail: a second report for a receipt was answered as the first."""
+    assert "takes the place of any that was reported" in BY_NAME["report_outcome"].said(pb.ReportOutcomeResponse())
+
+
 def test_every_wrong_argument_is_told_at_once() -> None:
     """Each by its name. Seen to fail when the first one ends the look."""
     given = {

@@ -5,7 +5,7 @@ slots, and lessons that a person reviewed. No tool writes lessons.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 from urllib.parse import parse_qs
 
 import msgspec
@@ -29,7 +29,8 @@ NOTHING_WORKED = (
 )
 NO_ISSUES = "No contradiction between the answer and what it rests on was found."
 NOT_JUDGED = "The answer was not judged."
-NOTED = "The outcome is noted."
+# The same each time: whether there was an earlier one, the RPC does not say.
+NOTED = "The outcome is noted; it takes the place of any that was reported for this receipt before."
 # Of wrong arguments: how many are told, and how long what is said of each may be. Chosen here: what a model reads.
 _MOST_WRONG, _SHOWN_CHARS = 20, 200
 
@@ -158,7 +159,14 @@ def _wrong(given: Any, kind: type[msgspec.Struct], place: str) -> Iterator[str]:
             try:
                 msgspec.convert(given[name], field.type)
             except msgspec.ValidationError as error:
-                yield f"{place}{name}: {str(error)[:_SHOWN_CHARS]}"
+                values = _values_of(field.type)
+                wrong = f"one of {', '.join(values)} is expected" if values else str(error)[:_SHOWN_CHARS]
+                yield f"{place}{name}: {wrong}"
+
+
+def _values_of(kind: Any) -> tuple[str, ...]:
+    """The values of an argument's annotated type, if there are only these."""
+    return next((get_args(one) for one in get_args(kind)[:1] if get_origin(one) is Literal), ())
 
 
 def _items_of(kind: Any) -> type[msgspec.Struct] | None:
