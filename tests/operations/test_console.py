@@ -67,7 +67,13 @@ def test_it_says_why_there_is_none(
     # Seen to fail in another folder than the sidecar's, without a word of it.
     assert "name its data folder with --data-dir" in told
     # Seen to fail beside a sidecar without a door, in its own folder.
-    assert "only `sidemirror serve --http` makes it" in told
+    assert "only `sidemirror serve --http` makes it, " in told
+    # Seen to fail beside a sidecar with an access file, which never makes it.
+    assert "without an access file" in told
+    monkeypatch.setenv("SIDEMIRROR_ACCESS_FILE", str(write_access(tmp_path / "access.json")))
+    assert asked(tmp_path, 1) == exit_codes.CONFIGURATION
+    assert "no file with a token of the access file is named by SIDEMIRROR_TOKEN_FILE" in capsys.readouterr().err
+    monkeypatch.delenv("SIDEMIRROR_ACCESS_FILE")
     (tmp_path / "data" / "http-token").touch(mode=0o600)
     (tmp_path / "data" / "http-token").write_text(UNKNOWN)
     assert asked(tmp_path, 1) == exit_codes.UNAVAILABLE
@@ -86,6 +92,7 @@ def test_it_says_why_there_is_none(
         assert asked(tmp_path, server.http_port) == exit_codes.FAILED
     refused = capsys.readouterr()
     assert "does not take the token" in refused.err
+    assert "SIDEMIRROR_TOKEN_FILE" in refused.err
     assert UNKNOWN not in refused.out + refused.err
 
 

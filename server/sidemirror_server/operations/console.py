@@ -35,7 +35,8 @@ def console(flags: Mapping[str, str], default_address: str, place: str = "") -> 
         print(f"sidemirror: what listens at {address} is no sidemirror, or one of another version", file=sys.stderr)
         return exit_codes.UNAVAILABLE
     if status != http.client.OK:
-        print(f"sidemirror: {address} does not take the token (HTTP {status})", file=sys.stderr)
+        hint = "" if token_given() else "; SIDEMIRROR_TOKEN_FILE names the file of another"
+        print(f"sidemirror: {address} does not take the token (HTTP {status}){hint}", file=sys.stderr)
         return exit_codes.FAILED
     print(f"http://{address}{PAGE}#{answer}{place}")
     print("This link opens the console once, within a minute.", file=sys.stderr)
@@ -58,9 +59,11 @@ def _token(settings: Settings) -> str:
     try:
         return read_secret(Path(path)).decode("ascii", "replace").strip()
     except CannotUse as error:
+        if settings.access_file:
+            raise BadSettings("no file with a token of the access file is named by SIDEMIRROR_TOKEN_FILE") from error
         where = (
-            "only `sidemirror serve --http` makes it: start the sidecar so, and run this in its folder, or name its "
-            "data folder with --data-dir"
+            "only `sidemirror serve --http` makes it, without an access file: start the sidecar so, and run this in "
+            "its folder, or name its data folder with --data-dir"
         )
         raise BadSettings(f"{error}; {where}. SIDEMIRROR_TOKEN_FILE names the file of another token") from error
 

@@ -104,7 +104,9 @@ def why_failed(address: str, error: grpc.RpcError) -> str:
         return f"{address} did not answer in time"
     if code is grpc.StatusCode.UNIMPLEMENTED:
         return f"what listens at {address} is no sidemirror, or one of another version: it does not know this call"
-    return f"{address}: {code.name}: {details}"
+    lacks_token = code is grpc.StatusCode.UNAUTHENTICATED and not as_client().token
+    hint = "; SIDEMIRROR_TOKEN_FILE names the file with one" if lacks_token else ""
+    return f"{address}: {code.name}: {details}{hint}"
 
 
 def is_answer(error: grpc.RpcError) -> bool:
