@@ -120,6 +120,22 @@ def test_over_http(tmp_path: Path, form: str) -> None:
     check("pydantic-ai", turn)
 
 
+def test_a_misspelt_header_of_ours_is_refused(tmp_path: Path) -> None:
+    """By both ways. Seen to fail: the spans went into the sidecar's own project, and nobody was told."""
+    body = request_of(run_of("misspelt", [MadeCall("sql", "{}", "17")])).SerializeToString()
+    with takes_spans(tmp_path) as server:
+        status, _, said = post(server, body, **{"sidemirror-projekt": "shop", "x-other": "1"})
+        assert status == 400
+        assert b"sidemirror-projekt" in said
+        with grpc.insecure_channel(server.address) as channel:
+            call = channel.unary_unary("/opentelemetry.proto.collector.trace.v1.TraceService/Export")
+            with pytest.raises(grpc.RpcError) as refused:
+                call(body, metadata=(("sidemirror-projekt", "shop"),), timeout=60)
+        assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+        assert "sidemirror-tenant, sidemirror-project" in refused.value.details()
+        assert post(server, body, **{"x-other": "1"})[0] == 200
+
+
 def test_metrics_and_logs_are_answered(tmp_path: Path) -> None:
     with takes_spans(tmp_path) as server:
         for path in ("/v1/metrics", "/v1/logs"):
