@@ -124,10 +124,10 @@ def test_how_a_lesson_stands_does_not_lie_over_what_is_beside_it(
     width: int, server: SidecarThread, browser: Browser
 ) -> None:
     """Seen to fail at 1280: *not told until reviewed* hid the lesson's trust."""
-    active = memory_pb.MEMORY_STATE_ACTIVE
+    active, held = memory_pb.MEMORY_STATE_ACTIVE, memory_pb.MEMORY_STATE_QUARANTINED
     lessons = [
-        memory_pb.Memory(id="a", content="Look twice. " * 30, kind=1, state=active, origin=3, awaits_review=True),
-        memory_pb.Memory(id="b", content="Look.", kind=1, state=2, origin=3, quarantine="steering"),
+        memory_pb.Memory(id="a", content="Look twice. " * 30, state=active, origin="ORIGIN_TOOL", awaits_review=True),
+        memory_pb.Memory(id="b", content="Look.", state=held, origin="ORIGIN_TOOL", quarantine="steering"),
     ]
     page = answered(
         browser, server, "/lessons", {"ListReflections": memory_pb.ListReflectionsResponse(memories=lessons)}

@@ -80,7 +80,7 @@ def delivered_late() -> pb.GetTurnResponse:
     for entry in late.entries:
         if entry.HasField("directive"):
             entry.directive.time.seconds += 20
-    summary = pb.TurnSummary(outcome=1, duration={"nanos": 116_000_000})
+    summary = pb.TurnSummary(outcome="TASK_OUTCOME_SUCCESS", duration={"nanos": 116_000_000})
     late.entries.add(turn_id="t", sequence=6).directive.CopyFrom(pb.TurnDirective(time=at(0), turn_summary=summary))
     late.entries[-1].directive.time.seconds += 20
     return late

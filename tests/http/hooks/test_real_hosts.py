@@ -136,7 +136,8 @@ def test_codex_itself_says_that_it_does_not_trust_the_hooks(folder: Path, monkey
 
 def listed(host: RealCodex) -> list[tuple[str, str]]:
     """The keys and digests of the hooks, by which Codex keeps its user's trust."""
-    return [(one["key"], one["currentHash"]) for one in trust._listed(str(host.program()), host.work) or ()]
+    hooks, _ = trust._listed(str(host.program()), host.work) or ((), ())
+    return [(one["key"], one["currentHash"]) for one in hooks]
 
 
 @pytest.mark.usefixtures("patient")
