@@ -128,11 +128,13 @@ def test_a_misspelt_header_of_ours_is_refused(tmp_path: Path) -> None:
         assert status == 400
         assert b"sidemirror-projekt" in said
         with grpc.insecure_channel(server.address) as channel:
-            call = channel.unary_unary("/opentelemetry.proto.collector.trace.v1.TraceService/Export")
+            call: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(
+                "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+            )
             with pytest.raises(grpc.RpcError) as refused:
                 call(body, metadata=(("sidemirror-projekt", "shop"),), timeout=60)
         assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
-        assert "sidemirror-tenant, sidemirror-project" in refused.value.details()
+        assert "sidemirror-tenant, sidemirror-project" in str(refused.value.details())
         assert post(server, body, **{"x-other": "1"})[0] == 200
 
 
