@@ -143,6 +143,53 @@ def test_what_others_say_is_no_deed_of_the_agent(request_: str, answer: str) -> 
     assert claimed == [] if request_.startswith("Draft") else claimed[0][0] == "I've refunded the deposit"
 
 
+@pytest.mark.parametrize(
+    ("tool", "result", "answer"),
+    [
+        ("http_post", 'HTTP 201 Created\n{"id": 881}', "I have created the ticket 881."),
+        ("send_invoice", "HTTP/1.1 202 Accepted", "I have sent the invoice."),
+        ("create_ticket", '{"error": null, "id": 881}', "I created the ticket 881."),
+        ("http_post", '{"errors": [], "data": {"createIssue": {"id": 4}}}', "I have created issue 4."),
+        ("import_rows", '{"failed": 0, "imported": 12}', "I imported all 12 rows."),
+        ("run_tests", "Failed: 0\nPassed: 12", "All 12 tests pass."),
+        ("run_checks", "Errors: 0, warnings: 2", "All checks pass."),
+        ("update_orders", "412", "I have updated all 412 orders."),
+        ("update_orders", "412 Orders updated", "All orders are updated."),
+        ("abort_build", '{"state": "aborted"}', "I aborted the build."),
+    ],
+)
+def test_what_only_looks_like_a_failure(tool: str, result: str, answer: str) -> None:
+    """Seen to fail: any status of HTTP, an error that is null, a count of none and 412 rows were failures."""
+    assert found("failures", answer, ToolEvidence(tool, result, arguments="{}")) == []
+
+
+@pytest.mark.parametrize(
+    "result",
+    ["HTTP 404 Not Found", "HTTP/1.1 503", "500 Internal Server Error", "Error: no funds", '{"error": "no funds"}'],
+)
+def test_what_says_that_it_failed(result: str) -> None:
+    assert found("failures", "I have paid invoice 7.", ToolEvidence("pay", result, arguments='{"invoice": 7}')) != []
+
+
+@pytest.mark.parametrize(
+    ("tool", "first", "second", "answer"),
+    [
+        ("send_mail", '{"to": "kim"}', '{"to": "kim@x.org"}', "I have sent the mail to Kim."),
+        ("bash", "npm run bulid", "npm run build", "The build works."),
+    ],
+)
+def test_a_slip_that_was_mended_is_no_failure(tool: str, first: str, second: str, answer: str) -> None:
+    """Seen to fail: the repair was another call, since its first argument was another one."""
+    failed = ToolEvidence(tool, "error: it is not known", failed=True, arguments=first)
+    assert found("failures", answer, failed, ToolEvidence(tool, "done", arguments=second)) == []
+
+
+def test_another_number_is_another_thing() -> None:
+    failed = ToolEvidence("pay", "error: it is not known", failed=True, arguments='{"invoice": "inv-7711"}')
+    other = ToolEvidence("pay", "done", arguments='{"invoice": "inv-7712"}')
+    assert found("failures", "I have paid inv-7711 and inv-7712.", failed, other) != []
+
+
 def test_what_was_said_before_is_no_new_claim() -> None:
     assert found("done", "As I said, I've refunded the deposit.", MAIL) == []
 

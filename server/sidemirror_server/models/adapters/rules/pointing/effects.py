@@ -3,7 +3,7 @@
 import re
 
 from sidemirror_server.models.adapters.rules.pointing.record import ARGUMENT_CHARS, PastCall, Record, jsons_in
-from sidemirror_server.models.adapters.rules.pointing.texts import name_words, stem_set, word_set
+from sidemirror_server.models.adapters.rules.pointing.texts import name_words, stem, stem_set, word_set
 from sidemirror_server.vocabulary.refusal import is_refusal
 
 # The first or last word of the name of a call that reads,
@@ -52,11 +52,16 @@ _WRITES = re.compile(
     r"-delete\b|-exec\b",
     re.IGNORECASE,
 )
+# Reasons of HTTP, after a status that is an error.
+HTTP_REASON = (
+    r"(?:Bad|Unauthorized|Payment|Forbidden|Not|Method|Proxy|Request|Conflict|Gone|Length|Precondition|Payload|URI|"
+    r"Unsupported|Range|Expectation|Misdirected|Unprocessable|Locked|Failed|Too|Internal|Service|Gateway|Insufficient)"
+)
 _FAILED = re.compile(
-    r"^\W{0,3}(?:error|failed|failure|exception|traceback|permission denied|access denied|forbidden|unauthorized|"
-    r"cannot|could not|unable|timed? ?out|"
-    r"\d{3} (?:bad|unauth|forb|not|conf|unproc|too|intern|serv|gate)\w{0,12}|[45]\d\d(?= [A-Z][a-z]|$| error| - )|"
-    r"fatal|denied|rejected|invalid|http \d)",
+    r"\W{0,3}(?:(?:errors?|failed|failures?|invalid|denied|rejected)\b(?!['\"]? ?[:=] ?(?:0\b|none\b|null\b|\[\]))|"
+    r"exception|traceback|permission denied|access denied|forbidden|unauthorized|"
+    r"cannot|could not|unable|timed? ?out|fatal|"
+    rf"(?:http(?:/[\d.]{{1,3}})? )?[45]\d\d(?: {HTTP_REASON}|:? error| - )|http(?:/[\d.]{{1,3}})? [45]\d\d)",
     re.IGNORECASE,
 )
 _BAD_VALUES = word_set(
@@ -67,15 +72,20 @@ _BAD_VALUES = word_set(
 def has_failed(call: PastCall) -> bool:
     """Whether a call failed or was refused: it was reported as failed, or the start of its result or one of its fields
     says so."""
-    if call.failed or _FAILED.match(call.text.strip()[:60]) or is_refusal(call.text):
+    if call.failed or is_refusal(call.text):
         return True
+    text = call.text.strip()
     data = next((part for part in jsons_in(call.text) if isinstance(part, dict)), None)
+    if not (text[:1] in {"{", "["} and call.is_json) and _FAILED.match(text[:60]):
+        return True
     if not isinstance(data, dict):
         return False
     if any(data.get(key) is False for key in ("success", "ok", "succeeded", "sent", "delivered")):
         return True
     states = (str(data.get(key) or "").casefold() for key in ("status", "state", "result", "outcome"))
-    return any(state in _BAD_VALUES for state in states) or bool(data.get("error"))
+    # What was asked for is no failure: `aborted` by abort_build.
+    bad = (state for state in states if state in _BAD_VALUES)
+    return any(stem(state) not in call.name_words for state in bad) or bool(data.get("error"))
 
 
 def only_reads(call: PastCall) -> bool:

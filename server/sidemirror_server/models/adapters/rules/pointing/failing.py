@@ -5,11 +5,12 @@ asked for. It counts unless a later call of the same kind made it good.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 
 import msgspec
 
 from sidemirror_server.models.adapters.rules.advice import telling
-from sidemirror_server.models.adapters.rules.pointing.effects import has_failed, only_reads
+from sidemirror_server.models.adapters.rules.pointing.effects import HTTP_REASON, has_failed, only_reads
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 from sidemirror_server.models.adapters.rules.pointing.record import ARGUMENT_CHARS, DataField, Item, PastCall
 from sidemirror_server.models.adapters.rules.pointing.texts import name_words, stem, stem_set, tokens_of, word_set
@@ -28,7 +29,7 @@ _BAD_LINE = re.compile(
     r"|\b[1-9]\d* broken\b|\b[Ii]nvalid: [1-9]"
     # Exit codes and states of HTTP.
     r"|\bexit(?:ed)?(?: with)?(?: code| status)?\"?[:= ]{1,3}[1-9]\d{0,2}\b|\breturncode[\"': =]{1,4}[1-9]"
-    r"|\b(?:rc|exit)=[1-9]|\b[45]\d\d  ?[A-Z][a-z]{2,12}\b"
+    rf"|\b(?:rc|exit)=[1-9]|\b[45]\d\d  ?{HTTP_REASON}\b"
     # Words in capitals, signs, and cells of a table.
     r"|\b(?:FAILED|FAIL|FAILURE|REJECTED|UNREACHABLE|SKIPPED|BOUNCED|DENIED|BAD|ABORTED|INVALID|REJECT|NOT_OK|NOK|"
     r"ERROR|ERRORS|MISMATCH|CONFLICT)\b|\bNOT [a-z]{3,12}\b|[✗✘✖❌]|\bBUILD FAIL\w{0,4}|\b[Bb]uild failed"
@@ -96,6 +97,8 @@ _PROGRAM = re.compile(
     r"(?:^|[;&|] ?)\s{0,3}((?:npm|pnpm|yarn|uv|poetry|bundle|dotnet) (?:run|exec) [\w./:-]{1,40}|"
     r"(?:npx|bunx) [\w./:-]{1,40}|[\w./-]{2,40}(?: [\w./:-]{1,40})?)"
 )
+# How much two texts have to share, and how long they have to be. Chosen here.
+_LIKE, _LEAST_LIKE = 0.8, 3
 _RUNNERS = word_set("cd echo grep cat tail head sed awk ls env export set")
 
 
@@ -182,12 +185,22 @@ def _makes_good(later: _Attempt, attempt: _Attempt, before: Sequence[_Attempt]) 
     if other.name != call.name:
         return False
     if call.command or other.command:
-        return bool(_programs(call.command) & _programs(other.command))
+        return any(_is_like(one, two) for one in _programs(call.command) for two in _programs(other.command))
     if later.failed or not call.failed:
         return other.arguments == call.arguments
     if any(one.call.name == call.name and not one.failed for one in before):
         return other.arguments == call.arguments
-    return _first(other) == _first(call)
+    return _is_like(_first(other), _first(call))
+
+
+def _is_like(one: str, other: str) -> bool:
+    """Whether two texts are the same, but for a slip or for what was left out, and name no other number."""
+    if one == other:
+        return True
+    one, other = (" ".join(re.findall(r"[^\W_]+", text.casefold())) for text in (one, other))
+    if re.findall(r"\d+", one) != re.findall(r"\d+", other) or min(len(one), len(other)) < _LEAST_LIKE:
+        return False
+    return one in other or other in one or SequenceMatcher(None, one, other).ratio() > _LIKE
 
 
 def _kinds(call: PastCall) -> frozenset[str]:
@@ -274,7 +287,8 @@ def _is_bad_field(field: DataField) -> bool:
         first = field.value.split(":")[0].split(" ")[0]
         # Whoever is invited may say no.
         may_decline = first.casefold() == "declined" and stem("response") in name
-        return bool(name & _STATE_KEYS) and _BAD_STATES.fullmatch(first) is not None and not may_decline
+        is_wanted = stem(first) in field.item.call.name_words
+        return bool(name & _STATE_KEYS) and _BAD_STATES.fullmatch(first) is not None and not (may_decline or is_wanted)
     if isinstance(field.value, bool):
         return not field.value and bool(name & _GOOD_KEYS)
     if isinstance(field.value, float):
