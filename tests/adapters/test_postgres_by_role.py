@@ -2,13 +2,18 @@
 and takes each tenant's role for a transaction."""
 
 import asyncio
+import contextlib
+import json
+import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sidemirror.v1 import sidecar_pb2, sidecar_pb2_grpc
 from sidemirror_server import cli
+from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.models.ledger import Amount, Level, Refusal, Reservation
 from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
@@ -31,7 +36,7 @@ from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.storage.postgres.trials import PostgresTrials
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.postgres.work import PostgresWork
-from sidemirror_server.vocabulary.errors import NotPermitted
+from sidemirror_server.vocabulary.errors import ModelFailed, NotPermitted
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from sidemirror_server.work.queue import NewJob
@@ -59,9 +64,9 @@ from tests.conformance import (
 )
 from tests.conformance.clauses import Clause, clauses_of, one_of_each_port
 from tests.conformance.turn_log import Stores
-from tests.faults.sidecars import running
+from tests.faults.sidecars import channel, running
 from tests.postgres.databases import Databases
-from tests.wire.access import EVERYWHERE, entry, write_access
+from tests.wire.access import ACME, EVERYWHERE, UNKNOWN, bearer, entry, write_access
 
 pytestmark = pytest.mark.slow("the conformance suite once more, by a role")
 
@@ -146,11 +151,17 @@ def bound(databases: Databases) -> Iterator[str]:
 
 
 @pytest.fixture
-async def gateway(bound: str, databases: Databases) -> AsyncIterator[PostgresDatabase]:
-    database = await PostgresDatabase.open(databases.cluster.url("gateway", bound))
+async def emptied(bound: str, databases: Databases) -> AsyncIterator[str]:
+    """The same database, with nothing in it afterwards."""
+    yield bound
+    await databases.empty(bound)
+
+
+@pytest.fixture
+async def gateway(emptied: str, databases: Databases) -> AsyncIterator[PostgresDatabase]:
+    database = await PostgresDatabase.open(databases.cluster.url("gateway", emptied))
     yield database
     await database.close()
-    await databases.empty(bound)
 
 
 @pytest.mark.parametrize("name", one_of_each_port({name: clause for name, (clause, _) in CLAUSES.items()}))
@@ -251,6 +262,89 @@ async def test_whoever_asks_at_a_gateway_whose_own_tenant_is_not_bound(
     async with running(tmp_path, tenant_id="acme", **given) as served:
         assert "dreaming" in await said("usage", "--address", served.address)
         assert f"{served.address} is served by sidemirror 0.1.0" in await said("doctor", "--address", served.address)
+
+
+async def test_a_cap_at_a_gateway_is_each_tenants_own(
+    emptied: str,
+    databases: Databases,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Seen to fail: what one tenant used up was told to all, whose own figures were hidden from them; a second one's
+    refusal had no line in the log, and hid that of the first when a question of it fitted; and the sum of all had a
+    cap."""
+    caplog.set_level(logging.WARNING)
+    access = write_access(
+        tmp_path / "access.json",
+        [entry("acme", ACME), entry("other", UNKNOWN), entry("platform", EVERYWHERE, ("*", "*"), admin=True)],
+    )
+    given: dict[str, Any] = {
+        "database_url": databases.cluster.url("gateway", emptied),
+        "access_file": str(access),
+        "tenant_id": "default",
+        "spend__tokens_per_day": "100",
+        "spend__tenant_tokens_per_day": "1000",
+    }
+    async with running(tmp_path, **given) as served, channel(served.address) as connection:
+        spending = served.sidecar.gateway._spending
+
+        async def spend(tenant: str, *, fits: bool) -> None:
+            with contextlib.nullcontext() if fits else pytest.raises(ModelFailed, match="is 100 tokens a day"):
+                await spending.reserve(Scope(tenant, "p"), Purpose.DREAMING, Amount(60, 0), 9.0)
+
+        async def told(token: str, tenant: str) -> sidecar_pb2.GetServerInfoResponse:
+            request = sidecar_pb2.GetServerInfoRequest(tenant_id=tenant, project_id="p")
+            stub = sidecar_pb2_grpc.SidecarServiceStub(connection)
+            info: sidecar_pb2.GetServerInfoResponse = await stub.GetServerInfo(
+                request, timeout=60, metadata=bearer(token)
+            )
+            return info
+
+        async def whole(token: str, tenant: str) -> list[tuple[str, int, int, int]]:
+            """The caps on all purposes in tokens: whose each is, the cap, what is used, and how often it refused."""
+            info = await told(token, tenant)
+            assert not info.hidden_caps
+            return [
+                (cap.tenant_id, cap.tokens_per_day, cap.used_tokens, cap.refused_count)
+                for cap in info.spend_caps
+                if not cap.purpose and cap.tokens_per_day
+            ]
+
+        await spend("acme", fits=True)
+        await spend("acme", fits=False)
+        assert await whole(UNKNOWN, "other") == [("other", 100, 0, 0)]
+        await spend("other", fits=True)
+        assert await whole(UNKNOWN, "other") == [("other", 100, 60, 0)]
+        assert await whole(ACME, "acme") == [("acme", 100, 60, 1)]
+        await spend("other", fits=False)
+        refusing = (await told(EVERYWHERE, "default")).refusing_caps
+        assert {(cap.tenant_id, cap.refused_count) for cap in refusing} == {("acme", 1), ("other", 1)}
+        lines = [vars(record) for record in caplog.records if record.message == "spend_cap_reached"]
+        assert [(line["tenant_id"], line["owner"], line["counts"]) for line in lines] == [
+            (tenant, "sidecar", "tenant") for tenant in ("acme", "other")
+        ]
+        (tmp_path / "token").touch(0o600)
+        (tmp_path / "token").write_text(EVERYWHERE)
+        monkeypatch.setenv("SIDEMIRROR_TOKEN_FILE", str(tmp_path / "token"))
+        command = ["usage", "--by", "tenant", "--json", "--address", served.address]
+        assert await asyncio.to_thread(cli.main, command) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert [(row["tenant_id"], row["tokens_per_day"]) for row in found["costs"]] == [("acme", 100), ("other", 100)]
+        assert "tokens_per_day" not in found["all"]
+
+
+async def test_a_list_of_tenants_has_one_cap_at_a_gateway_too(
+    emptied: str, databases: Databases, tmp_path: Path
+) -> None:
+    """What `serves` lists is added up. Seen to fail when every gateway counts tenants by themselves."""
+    given: dict[str, Any] = {"database_url": databases.cluster.url("gateway", emptied), "spend__tokens_per_day": "100"}
+    async with running(tmp_path, tenant_id="acme", serves="acme/*, other/*", **given) as served:
+        spending = served.sidecar.gateway._spending
+        await spending.reserve(Scope("acme", "p"), Purpose.DREAMING, Amount(60, 0), 9.0)
+        with pytest.raises(ModelFailed, match="the cap of this sidecar is reached"):
+            await spending.reserve(Scope("other", "p"), Purpose.DREAMING, Amount(60, 0), 9.0)
 
 
 @pytest.mark.parametrize("role", ["tenant_acme", "gateway"])

@@ -172,6 +172,23 @@ async def test_a_cap_that_is_too_small_for_one_more_question(tmp_path: Path) -> 
         assert (await state()).refused == 0
 
 
+async def test_of_two_caps_on_the_same_the_tighter_is_told(tmp_path: Path) -> None:
+    """Seen to fail: where the cap in total counts the tenant, that on each tenant was not told beside it."""
+    for total, tenant in ((2_000, 1_000), (1_000, 2_000)):
+        caps = Caps(Cap(tokens=total, nano_usd=7), Cap(tokens=tenant), counted=Level.TENANT)
+        async with desk(tmp_path / str(total), caps=caps) as made:
+            (state,) = await made.spending.caps(SCOPE)
+            assert state.cap == Cap(1_000, 7)
+
+
+@pytest.mark.parametrize(
+    ("serves", "counted"),
+    [("", Level.TENANT), ("*", Level.TENANT), ("acme/*, globex/*", Level.TOTAL), ("acme/shop", Level.PROJECT)],
+)
+def test_whose_spending_the_settings_count_where_a_store_adds_up_no_tenants(serves: str, counted: Level) -> None:
+    assert caps_of(load({}, {}), serves_listed(serves)).apart().counted is counted
+
+
 async def test_caps_of_other_scopes_that_prevent_questions(tmp_path: Path) -> None:
     """The one that prevents most first, and none that was raised since. Seen to fail when caps in force are not asked
     for, and when purposes of one cap are two caps."""

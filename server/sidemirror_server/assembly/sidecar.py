@@ -132,7 +132,7 @@ class Sidecar:
             expects=self._rotation.expect,
             appends=stores.appends,
         )
-        spending = Spending(stores.ledger, caps_of(settings, self.serves), clock, self.policies)
+        spending = Spending(*(stores.ledger, caps_of(settings, self.serves), clock, self.policies, stores.counts_apart))
         own_prompts = templates_of(settings)
         self.gateway = Gateway(routes, spending, clock, prompts=PurposePrompts(own_prompts))
         self.memory = memory = ReflectiveMemory(

@@ -5,7 +5,7 @@ Called by `assembly/sidecar.py`, and by commands that examine or migrate a store
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,13 +103,15 @@ class Stores(msgspec.Struct, frozen=True):
     # The shared store itself, and its wake-ups; None when the store is embedded.
     postgres: "PostgresDatabase | None" = None
     wakes: Wakes | None = None
+    # Whether the ledger's sum over everything is that of the call's tenant alone.
+    counts_apart: Callable[[], bool] = lambda: False
 
 
 # The names of the fields that are ports.
 PORTS = tuple(
     name
     for name in Stores.__struct_fields__
-    if name not in ("facts", "is_shared", "changed", "clock", "appends", "redis", "postgres", "wakes")
+    if name not in ("facts", "is_shared", "changed", "clock", "appends", "redis", "postgres", "wakes", "counts_apart")
 )
 
 
@@ -137,6 +139,8 @@ async def _with_custom(settings: Settings, stores: Stores, stack: contextlib.Asy
 
         # What is appended elsewhere wakes nobody: watches look for it.
         stores = msgspec.structs.replace(stores, wakes=PostgresWakes(stores.postgres, ""))
+    if "ledger" in custom.ports:
+        stores = msgspec.structs.replace(stores, counts_apart=lambda: False)
     appends = 1 if "log" in custom.ports else stores.appends
     return msgspec.structs.replace(stores, **custom.ports, appends=appends, facts=(*stores.facts, facts))
 
@@ -248,6 +252,7 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
         appends=max(1, settings.database_connections // 2),
         postgres=database,
         wakes=wakes,
+        counts_apart=database.counts_apart,
     )
 
 

@@ -61,6 +61,13 @@ class Caps(msgspec.Struct, frozen=True):
     counted: Level = Level.TOTAL
     serves: Serves = SERVES_ALL
 
+    def apart(self) -> "Caps":
+        """The same where the store's sum over everything is that of the call's tenant alone. A list of `serves` is
+        added up tenant by tenant, and so counts all of them there too."""
+        if self.counted is not Level.TOTAL or self.serves.entries != SERVES_ALL.entries:
+            return self
+        return msgspec.structs.replace(self, counted=Level.TENANT)
+
     def of(self, purpose: Purpose, policies: ScopePolicies) -> tuple[OwnedCap, ...]:
         """Every cap on a call for this purpose, from the narrowest owner to the widest. `policies`: of its scope."""
         sidecar = CapOwner.SIDECAR
@@ -86,9 +93,13 @@ def tightest(caps: Iterable[OwnedCap]) -> dict[Level, Cap]:
     """For each level that has a cap, the least of its limits in each unit."""
     found: dict[Level, Cap] = {}
     for one in caps:
-        other = found.get(one.level, NO_CAP)
-        found[one.level] = Cap(_least(one.cap.tokens, other.tokens), _least(one.cap.nano_usd, other.nano_usd))
+        found[one.level] = tighter(one.cap, found.get(one.level, NO_CAP))
     return found
+
+
+def tighter(one: Cap, other: Cap) -> Cap:
+    """The lesser of both limits in each unit."""
+    return Cap(_least(one.tokens, other.tokens), _least(one.nano_usd, other.nano_usd))
 
 
 def owner_of(refusal: Refusal, caps: Iterable[OwnedCap]) -> CapOwner:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from sidemirror_server.models.caps import (
+    NO_CAP,
     OF_ONE_PURPOSE,
     CapOwner,
     Caps,
@@ -21,6 +22,7 @@ from sidemirror_server.models.caps import (
     figures,
     in_words,
     owner_of,
+    tighter,
     tightest,
     whose_spending,
 )
@@ -72,10 +74,19 @@ class CapState(msgspec.Struct, frozen=True):
 class Spending:
     """Reserves and settles the cost of calls, and reports spending."""
 
-    def __init__(self, ledger: Ledger, caps: Caps, clock: Clock, policies: PoliciesInForce | None = None) -> None:
-        """`policies` None: only `caps` hold."""
+    def __init__(
+        self,
+        ledger: Ledger,
+        caps: Caps,
+        clock: Clock,
+        policies: PoliciesInForce | None = None,
+        counts_apart: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`policies` None: only `caps` hold. `counts_apart`: whether the ledger's sum over everything is that of the
+        call's tenant alone."""
         self._ledger = ledger
         self._caps = caps
+        self._counts_apart = counts_apart
         self._clock = clock
         self._policies = policies
         self._settling: set[asyncio.Task[None]] = set()
@@ -146,7 +157,7 @@ class Spending:
         return [(one, self._on_all(policies.get(one.scope, ScopePolicies()))) for one in costs]
 
     def _on_all(self, policies: ScopePolicies) -> dict[Level, Cap]:
-        owned = self._caps.of(Purpose.MID_TURN_REFLECTION, policies)
+        owned = self._own_caps().of(Purpose.MID_TURN_REFLECTION, policies)
         return {level: cap for level, cap in tightest(owned).items() if level not in OF_ONE_PURPOSE}
 
     async def caps(self, scope: Scope) -> tuple[CapState, ...]:
@@ -155,10 +166,10 @@ class Spending:
         day = day_of(self._clock.now_us())
         found: dict[tuple[CapOwner, Level, str], CapState] = {}
         for purpose in Purpose:
-            of = {
-                (one.owner, one.level, purpose.value if one.level in OF_ONE_PURPOSE else ""): one.cap
-                for one in await self._of(scope, purpose)
-            }
+            of: dict[tuple[CapOwner, Level, str], Cap] = {}
+            for one in await self._of(scope, purpose):
+                key = (one.owner, one.level, purpose.value if one.level in OF_ONE_PURPOSE else "")
+                of[key] = tighter(one.cap, of.get(key, NO_CAP))
             # A cap on all purposes holds for each of them, and the ledger is asked about it once.
             if of.keys() <= found.keys():
                 continue
@@ -212,7 +223,11 @@ class Spending:
 
     async def _of(self, scope: Scope, purpose: Purpose) -> tuple[OwnedCap, ...]:
         policies = ScopePolicies() if self._policies is None else await self._policies.of(scope)
-        return self._caps.of(purpose, policies)
+        return self._own_caps().of(purpose, policies)
+
+    def _own_caps(self) -> Caps:
+        """Those of the settings, as the store counts now."""
+        return self._caps.apart() if self._counts_apart() else self._caps
 
     async def _ask(self, scope: Scope, purpose: Purpose, most: Amount, lease_s: float) -> Reservation | str:
         """A reservation, or why there is none. Raises StoreUnavailable, StoreFull."""

@@ -194,6 +194,11 @@ class PostgresDatabase:
         """False while the store is away, and after `close`."""
         return not (self._closed or self._is_away())
 
+    def counts_apart(self) -> bool:
+        """Whether its role is not the operator's, so that a sum over everything is that of the tenant at hand
+        (`ledger.sql`, used)."""
+        return not self._standing.reach.is_operator
+
     def _is_away(self) -> bool:
         """Whether a probe is running."""
         return self._probing is not None and not self._probing.done()
