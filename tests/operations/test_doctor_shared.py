@@ -35,9 +35,9 @@ async def name(databases: Databases) -> AsyncIterator[str]:
         yield fresh
 
 
-async def examined(folder: Path, url: str, clock_us: int | None = None) -> Any:
+async def examined(folder: Path, url: str, clock_us: int | None = None, **settings: str) -> Any:
     clock = SystemClock() if clock_us is None else SetClock(clock_us)
-    flags = {"address": "127.0.0.1:0", "data_dir": str(folder / "data")}
+    flags = {"address": "127.0.0.1:0", "data_dir": str(folder / "data"), **settings}
     done = await asyncio.to_thread(examine, flags, clock, {"SIDEMIRROR_DATABASE_URL": url})
     assert "hunter2" not in repr(done)
     assert not (folder / "data").exists()

@@ -15,7 +15,7 @@ from sidemirror_server.operations.address_owner import listens
 from sidemirror_server.operations.choices_check import check_choices
 from sidemirror_server.operations.clock_check import AHEAD_US, check_clock
 from sidemirror_server.operations.clock_check import SUBJECT as CLOCK
-from sidemirror_server.operations.entrance_check import check_entrance
+from sidemirror_server.operations.entrance_check import check_entrance, check_reach
 from sidemirror_server.operations.finding import Examination, Finding
 from sidemirror_server.operations.loop import run
 from sidemirror_server.operations.moments import second
@@ -212,6 +212,8 @@ def _shared(settings: Settings, clock: Clock, answered: list[AskedAddress]) -> I
         advice = problem.remedy or "look into the server's log"
         yield Finding("store", ok=False, found=f"{at}{problem.cause}", advice=advice, about=about)
     yield from (Finding("store", ok=True, found=fact) for fact in store.facts)
+    if store.reach is not None:
+        yield from check_reach(settings, store.reach.includes, store.reach.tenants)
     if store.is_slow and store.commit_s is not None:
         found_slow = f"a commit takes {store.commit_s * 1000:,.0f} ms or more, with its way there and back"
         advice = "see what its disk does (iostat -x there), whether it waits for a standby, and how far away it is"

@@ -2,7 +2,7 @@
 
 import datetime
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sidemirror_server.entrance import check_listeners, check_tls, serves_of, tls_files
@@ -13,10 +13,12 @@ from sidemirror_server.rpc.boundary.secret_files import CannotUse, Emptied
 from sidemirror_server.rpc.listening.addresses import is_local
 from sidemirror_server.settings import BadSettings, Settings
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Served
 
 # How long before a certificate or token expires to warn: time enough to replace it in working hours.
 _SOON_US = 14 * 24 * 3600 * 1_000_000
+# The most tenants that a line names. Chosen here.
+_NAMED = 5
 
 
 def check_entrance(settings: Settings, clock: Clock) -> Iterator[Finding]:
@@ -47,6 +49,29 @@ def _serves(settings: Settings) -> Finding:
     if settings.database_url:
         told += " in the shared store, with this sidecar's models"
     return _found("serves", f"{told}{_by_policies(settings)}")
+
+
+def check_reach(settings: Settings, reaches: Callable[[str], bool], tenants: Sequence[str]) -> Iterator[Finding]:
+    """Whom these settings mean to serve and the role in Postgres does not reach, so that calls for them are refused.
+    `tenants`: those that it reaches, where these are not all."""
+    try:
+        serves = serves_of(settings)
+    except BadSettings:
+        return  # `check_entrance` tells it
+    own = Scope(settings.tenant_id, settings.project_id)
+    bind = "or bind a role to it (docs/postgres-tenants.md)"
+    if serves.covers(own) and not reaches(own.tenant_id):
+        told = f"its role does not reach tenant {own.tenant_id!r}: calls that name no tenant are refused"
+        named = ", ".join(map(repr, tenants[:_NAMED]))
+        helps = f"={tenants[0]}" if len(tenants) == 1 else f" to one of its tenants ({named})"
+        yield _found("serves", told, f"set SIDEMIRROR_TENANT_ID{helps}, {bind}")
+    listed = [one for one in serves.entries if one.tenant_id is not None] if not settings.pin_scope else []
+    reached = [one for one in listed if reaches(one.tenant_id or "")]
+    if len(reached) < len(listed):
+        lost = ", ".join(str(one) for one in listed if one not in reached)
+        told = f"SIDEMIRROR_SERVES lists {lost}, which its role does not reach: calls for it are refused"
+        left = ", ".join(map(str, reached or [Served(tenant_id) for tenant_id in tenants[:_NAMED]]))
+        yield _found("serves", told, f"set SIDEMIRROR_SERVES='{left}', {bind}")
 
 
 def _by_policies(settings: Settings) -> str:

@@ -32,6 +32,11 @@ class Reach(msgspec.Struct, frozen=True):
         """Whether the role reaches this tenant's rows."""
         return self.is_operator or tenant_id in self.own or tenant_id in self.roles
 
+    @property
+    def tenants(self) -> tuple[str, ...]:
+        """The tenants that it reaches, where these are not all."""
+        return self.own or tuple(self.roles)
+
 
 class PostgresFacts(msgspec.Struct, frozen=True):
     """Facts about a server. `commit_waits`: commits wait for the disk by default; if not, each transaction must ask for

@@ -31,7 +31,7 @@ class ExaminedShared(msgspec.Struct, frozen=True):
     """The findings about a shared store. `problems`: why a server could not use the store. `is_durable`: data on its
     disk survives a crash. `clock_ahead_us`: how far the store's clock is ahead of this machine's. `place`: where the
     store is, if it does not answer. `commit_s`: how long a commit takes, with its way there and back; None where that
-    cannot be seen."""
+    cannot be seen. `reach`: the tenants that the role reaches; None where it could not be asked."""
 
     facts: tuple[str, ...] = ()
     problems: tuple[StoreUnavailable, ...] = ()
@@ -39,6 +39,7 @@ class ExaminedShared(msgspec.Struct, frozen=True):
     clock_ahead_us: int = 0
     place: str = ""
     commit_s: float | None = None
+    reach: Reach | None = None
 
     @property
     def is_slow(self) -> bool:
@@ -81,13 +82,13 @@ async def _looked(
     standing, refusals = await look(connection)
     server = await connection.fetchrow(_SQL["server"])
     known, problems = read_migrations(), list[StoreUnavailable](refusals)
-    applied, facts = 0, []
+    applied, reach = 0, None
     if standing.has_schema:
         there = await recorded(connection)
         applied = len(there)
         try:
             check_schema(there, known)
-            facts.append(_reach(await reach_of(connection)))
+            reach = await reach_of(connection)
         except StoreRefused as refusal:
             problems.append(refusal)
     locks = await connection.fetch(_SQL["locks"])
@@ -102,13 +103,14 @@ async def _looked(
         facts=(
             f"PostgreSQL {server['version']}{', behind a pooler such as PgBouncer' if is_pooled else ''}",
             f"schema {applied} of {len(known)}, row level security forced on {server['protected']} tables",
-            *facts,
+            *([] if reach is None else [_reach(reach)]),
             _vector(server),
             _connections(server, connections, is_pooled),
         ),
         problems=tuple(problems),
         is_durable=standing.is_durable,
         clock_ahead_us=server["now_us"] - now_us,
+        reach=reach,
     )
 
 
@@ -147,7 +149,7 @@ def _reach(reach: Reach) -> str:
         return "the operator's role: it reaches every tenant"
     if reach.own:
         return f"bound to {_named(reach.own)}"
-    return f"bound to no tenant itself, takes the role of {_named(tuple(reach.roles))} (SET ROLE)"
+    return f"bound to no tenant itself, takes the role of {_named(reach.tenants)} (SET ROLE)"
 
 
 def _named(tenants: tuple[str, ...]) -> str:
