@@ -254,6 +254,28 @@ async def test_doctor_says_that_a_role_is_blind(databases: Databases, name: str,
     assert "docs/postgres-tenants.md" in finding.advice
 
 
+def test_migrate_says_what_it_changes(databases: Databases, capsys: pytest.CaptureFixture[str]) -> None:
+    """Seen to fail: `acme/*` bound a tenant of that name, and took the rows from a sidecar that served; and what a role
+    was bound to before was not said."""
+    name = asyncio.run(databases.create())
+    asyncio.run(databases.as_superuser("CREATE ROLE team_a LOGIN; CREATE ROLE team_b LOGIN"))
+    url = ["migrate", "--database-url", databases.cluster.url("owner", name)]
+    both = ["--grant-to", "team_a", "--tenant", "a", "--grant-to", "team_b", "--tenant", "*"]
+    assert cli.main([*url, *both]) == cli.main([*url, *both]) == 0
+    assert "until now" not in capsys.readouterr().out
+    with pytest.raises(SystemExit) as ended:
+        cli.main([*url, "--grant-to", "team_a", "--tenant", "a/*"])
+    assert ended.value.code == 2
+    assert "--tenant: 'a/*' is no tenant: its id alone binds all its projects, 'a'" in capsys.readouterr().err
+    assert cli.main([*url, "--grant-to", "team_a", "--tenant", "a/b", "--grant-to", "team_b", "--tenant", "a"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:3] == [
+        "team_a may use it, for tenant a/b; until now it was bound to tenant a",
+        "team_b may use it, for tenant a; until now it was bound to every tenant",
+    ]
+    asyncio.run(databases.drop(name))
+    asyncio.run(databases.as_superuser("DROP ROLE team_a, team_b"))
+
+
 def test_migrate_binds_and_says_so(databases: Databases, capsys: pytest.CaptureFixture[str]) -> None:
     name = asyncio.run(databases.create())
     asyncio.run(databases.as_superuser("CREATE ROLE team_a LOGIN; CREATE ROLE team_b LOGIN"))
@@ -265,9 +287,9 @@ def test_migrate_binds_and_says_so(databases: Databases, capsys: pytest.CaptureF
         "team_b may use it, for every tenant",
         "sidecar is bound to no tenant, and sees nothing: --grant-to sidecar --tenant TENANT, or '*' for every one",
     ]
-    for wrong in (["--tenant", "a"], ["--grant-to", "team_a", "--tenant", "a", "--tenant", "b"]):
+    for misplaced in (["--tenant", "a"], ["--grant-to", "team_a", "--tenant", "a", "--tenant", "b"]):
         with pytest.raises(SystemExit) as ended:
-            cli.main([*url, *wrong])
+            cli.main([*url, *misplaced])
         assert ended.value.code == 2
         assert "--tenant: comes after the --grant-to whose role it is about" in capsys.readouterr().err
     asyncio.run(databases.drop(name))

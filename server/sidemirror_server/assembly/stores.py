@@ -270,16 +270,23 @@ async def _with_redis(settings: Settings, stores: Stores, stack: contextlib.Asyn
     )
 
 
-async def migrate_shared(
-    url: str, grant_to: Sequence[str], tenants: Mapping[str, str]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Brings the schema of a Postgres database up to date, as its owner, lets the roles use it, and binds them to their
-    tenants (by role; '*' is every tenant). Returns the migrations applied now, by name, and the roles that see nothing
-    because they are bound to no tenant. Raises StoreUnavailable, saying why."""
-    from sidemirror_server.storage.postgres.migrate import migrate, unbound_roles
+class MigratedShared(msgspec.Struct, frozen=True):
+    """What a migration did. `applied`: the migrations, by name. `before`: the tenant that each role was bound to.
+    `unbound`: roles that see nothing, because they are bound to no tenant."""
 
+    applied: tuple[str, ...]
+    before: Mapping[str, str]
+    unbound: tuple[str, ...]
+
+
+async def migrate_shared(url: str, grant_to: Sequence[str], tenants: Mapping[str, str]) -> MigratedShared:
+    """Brings the schema of a Postgres database up to date, as its owner, lets the roles use it, and binds them to their
+    tenants (by role; '*' is every tenant). Raises StoreUnavailable, saying why."""
+    from sidemirror_server.storage.postgres.migrate import bindings, migrate, unbound_roles
+
+    before = await bindings(url) if tenants else {}
     applied = await migrate(url, grant_to, SystemClock().now_us(), tenants=tenants)
-    return applied, await unbound_roles(url)
+    return MigratedShared(applied, before, await unbound_roles(url))
 
 
 def examine_store(settings: Settings) -> "Examined":

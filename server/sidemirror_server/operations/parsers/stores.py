@@ -71,6 +71,9 @@ class _Tenant(argparse.Action):
             parser.error("--tenant: comes after the --grant-to whose role it is about")
         if not tenant_id:
             parser.error("--tenant: names a tenant, or '*' for every one")
+        if tenant_id.endswith("/*"):
+            alone = tenant_id.removesuffix("/*")
+            parser.error(f"--tenant: {tenant_id!r} is no tenant: its id alone binds all its projects, {alone!r}")
         options.grant_to = {**options.grant_to, role: tenant_id}
 
 

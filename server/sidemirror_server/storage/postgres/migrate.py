@@ -82,6 +82,11 @@ WHERE home.nspname = 'sidemirror' AND acl.privilege_type = 'USAGE' AND acl.grant
                       WHERE bound.role = 0 OR pg_catalog.pg_has_role(role.oid, bound.role, 'MEMBER'))
 ORDER BY 1
 """
+_BOUND = """
+SELECT rolname, tenant_id
+FROM sidemirror.role_tenants
+JOIN pg_catalog.pg_roles ON pg_roles.oid = role::oid
+"""
 _MAKES_ROLES = "SELECT rolcreaterole FROM pg_catalog.pg_roles WHERE rolname = $1"
 _UNFIT = """
 SELECT rolsuper OR rolbypassrls FROM pg_catalog.pg_roles WHERE rolname = $1
@@ -180,6 +185,15 @@ async def migrate(
         for role in grant_to:
             await _check_role(connection, role, tenants.get(role))
         return await _migrate(connection, grant_to, tenants, now_us, known)
+
+
+async def bindings(url: str) -> dict[str, str]:
+    """The tenant that each role is bound to ('*' for every tenant), without the default of all roles. `url`: the
+    owner's. Raises the errors of `migrate`."""
+    async with _as_owner(url) as connection:
+        if not await connection.fetchval("SELECT to_regclass($1)", _BINDINGS):
+            return {}
+        return dict(await connection.fetch(_BOUND))
 
 
 async def unbound_roles(url: str) -> tuple[str, ...]:
