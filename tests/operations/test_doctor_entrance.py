@@ -13,7 +13,7 @@ from sidemirror_server.operations.doctor_report import show
 from sidemirror_server.settings import BadSettings
 from tests.faults.sidecars import running
 from tests.operations.test_doctor import NOW_US, found, wrong
-from tests.wire.access import ACME, INTRUDER, Certificates, entry, write_access
+from tests.wire.access import ACME, INTRUDER, UNKNOWN, Certificates, entry, write_access
 from tests.wire.test_tls import serving
 
 # The clock of these tests is 2027-01-15.
@@ -91,8 +91,35 @@ def test_whose_tokens_reach_every_tenant(tmp_path: Path) -> None:
     file = write_access(tmp_path / "access.json", entries)
     told_of = [f"{file}: 3 tokens are good, platform for every tenant, the others for tenant acme, globex"]
     assert [found for found, _ in told(tmp_path, "access", access_file=str(file))] == told_of
-    write_access(file, [entry("a", ACME, ("*", "*")), entry("b", INTRUDER, ("*", "shop"))])
+    write_access(file, [entry("a", ACME, ("*", "*")), entry("b", INTRUDER, ("*", "*"))])
     assert told(tmp_path, "access", access_file=str(file)) == [(f"{file}: 2 tokens are good, for every tenant", "")]
+
+
+def test_tokens_of_single_projects(tmp_path: Path) -> None:
+    """Seen to fail: a token for one project of every tenant was told as good for every tenant, and one for a project as
+    good for its tenant."""
+    file = tmp_path / "access.json"
+
+    def good(*entries: dict[str, Any]) -> str:
+        write_access(file, list(entries))
+        ((found, advice),) = told(tmp_path, "access", access_file=str(file))
+        assert not advice
+        return found.partition("good, ")[2]
+
+    shop, shops = entry("shop", ACME, ("acme", "shop")), entry("shops", INTRUDER, ("*", "shop"))
+    assert good(shop) == "for project acme/shop"
+    assert good(shops) == "for project */shop"
+    assert good(shop, shops, entry("globex", UNKNOWN)) == "for tenant globex and project */shop, acme/shop"
+    platform = entry("platform", UNKNOWN, ("*", "*"))
+    assert good(shop, shops, platform) == "platform for every tenant, the others for project */shop, acme/shop"
+
+
+def test_a_grant_that_is_written_as_a_list_of_scopes_is(tmp_path: Path) -> None:
+    """It is for the tenant of that name. Seen to fail: nothing was said, and the token good for nobody."""
+    file = write_access(tmp_path / "access.json", [entry("acme", ACME, ("acme/*", "*")), entry("globex", UNKNOWN)])
+    (_, _), (found, advice) = told(tmp_path, "access", access_file=str(file))
+    assert found == "token acme is good for a tenant whose name is 'acme/*'"
+    assert advice == 'for all projects of a tenant its id is enough: {"tenant_id": "acme"}'
 
 
 def test_a_file_that_cannot_be_used(tmp_path: Path) -> None:

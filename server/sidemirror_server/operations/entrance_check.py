@@ -17,6 +17,8 @@ from sidemirror_server.vocabulary.scope import Scope, Served
 
 # How long before a certificate or token expires to warn: time enough to replace it in working hours.
 _SOON_US = 14 * 24 * 3600 * 1_000_000
+# How lists of scopes end that mean every project of a tenant.
+_ALL_PROJECTS = "/*"
 # The most tenants that a line names. Chosen here.
 _NAMED = 5
 
@@ -99,6 +101,11 @@ def _tokens(settings: Settings, clock: Clock) -> Iterator[Finding]:
         f"{settings.access_file}: {_how_many(good, tokens)} good, {_tenants(good)}",
         "" if good else "add a token: nobody can call",
     )
+    for token in good:
+        for name in sorted({grant.tenant_id for grant in token.grants if grant.tenant_id.endswith(_ALL_PROJECTS)}):
+            told = f"token {token.name} is good for a tenant whose name is {name!r}"
+            own = f'{{"tenant_id": "{name.removesuffix(_ALL_PROJECTS)}"}}'
+            yield _found("access", told, f"for all projects of a tenant its id is enough: {own}")
     for token in tokens:
         if token.expires_us is not None and token.expires_us - now_us < _SOON_US:
             has_expired = token.expires_us <= now_us
@@ -117,13 +124,16 @@ def _how_many(good: list[Token], tokens: Sequence[Token]) -> str:
 
 
 def _tenants(tokens: list[Token]) -> str:
-    """For which tenants they are good. Those that are good for every one are named."""
-    everywhere = [token.name for token in tokens if ANY in {grant.tenant_id for grant in token.grants}]
-    names = sorted({grant.tenant_id for token in tokens if token.name not in everywhere for grant in token.grants})
-    others = f"for tenant {', '.join(names)}" if names else "for nobody"
+    """For which tenants they are good, and for which single projects. Those that are good for everything are named."""
+    everywhere = [token.name for token in tokens if token.covers(Scope(ANY, ANY))]
+    grants = [grant for token in tokens if token.name not in everywhere for grant in token.grants]
+    tenants = sorted({grant.tenant_id for grant in grants if grant.project_id == ANY})
+    projects = sorted({f"{grant.tenant_id}/{grant.project_id}" for grant in grants if grant.project_id != ANY})
+    kinds = [f"{kind} {', '.join(names)}" for kind, names in (("tenant", tenants), ("project", projects)) if names]
+    others = f"for {' and '.join(kinds)}" if kinds else "for nobody"
     if not everywhere:
         return others
-    return f"{', '.join(everywhere)} for every tenant, the others {others}" if names else "for every tenant"
+    return f"{', '.join(everywhere)} for every tenant, the others {others}" if kinds else "for every tenant"
 
 
 def _tls(settings: Settings, clock: Clock) -> Iterator[Finding]:
