@@ -1,17 +1,21 @@
 """A turn that goes on without this process: another server has taken it over, or a part of it is erased."""
 
 import asyncio
+import logging
 from pathlib import Path
 
 import pytest
+from grpc import StatusCode
 
+from sidemirror_server.rpc.boundary.status import TABLE, row_of, status_of
 from sidemirror_server.rpc.thinking.turns import until as until_found
 from sidemirror_server.trace.event import ToolFailed, TurnFinished, UserMessage
 from sidemirror_server.trace.log import Batch
+from sidemirror_server.turns.limits import TurnLimits
 from sidemirror_server.turns.live import LiveTurn
-from sidemirror_server.vocabulary.errors import WrongState
+from sidemirror_server.vocabulary.errors import StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.scope import Scope
-from tests.turns.house import PATIENCE_S, SCOPE, SESSION, House, house
+from tests.turns.house import PATIENCE_S, SCOPE, SESSION, House, event, house
 
 
 async def durable(there: House) -> LiveTurn:
@@ -80,6 +84,28 @@ async def test_what_is_in_progress_for_it_ends(tmp_path: Path) -> None:
         turn.lose(WrongState("turn", "t", "erased"))
         with pytest.raises(asyncio.CancelledError):
             await task
+
+
+async def test_what_is_said_of_a_turn_that_another_server_has_gone_on_with(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Seen to fail: it was said that the store did not answer, which had."""
+    async with house(tmp_path) as there, asyncio.timeout(PATIENCE_S):
+        turn = await durable(there)
+        other = there.beside(TurnLimits())
+        elsewhere = await other.take_up(SCOPE, turn.state.turn_id)
+        other.report(elsewhere, [event("elsewhere", UserMessage("I go on"))])
+        await there.recorder.wait_durable(elsewhere, elsewhere.state.last_sequence)
+        there.report(turn, UserMessage("and I"))
+        with pytest.raises(StoreUnavailable) as caught:
+            await there.recorder.wait_durable(turn, turn.state.last_sequence)
+    status = status_of(caught.value)
+    assert status.message.startswith("The turn cannot go on here.")
+    assert "another server has gone on with this turn" in status.message
+    # What clients go by is as of a store that is away: they take the turn up again.
+    assert (row_of(caught.value), status.code) == (TABLE[StoreUnavailable], StatusCode.UNAVAILABLE.value[0])
+    (line,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert line.message == "turn_lost"
 
 
 async def test_no_turn_starts_while_its_session_is_changed(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.session_past import SessionPasts
 from sidemirror_server.turns.turn_cache import TurnCache
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import SidemirrorError, StoreUnavailable, WrongState
+from sidemirror_server.vocabulary.errors import SidemirrorError, TurnLost, WrongState
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves, whose
 
@@ -101,7 +101,7 @@ class Evictions:
         if is_erased:
             turn.lose(WrongState("turn", turn_id, ERASED))
         else:
-            turn.lose(StoreUnavailable(turn_id=turn_id, reason="a part of it was erased: take it up again"))
+            turn.lose(TurnLost(turn_id=turn_id, reason="a part of it was erased: take it up again"))
         self._held.get(scope, turn_id)  # drops a turn that is lost
 
     def let_go_session(self, scope: Scope, session_id: SessionId) -> None:

@@ -17,7 +17,7 @@ from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Batch, TurnLog
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.vocabulary.clock import SystemClock
-from sidemirror_server.vocabulary.errors import LimitReached, SidemirrorError, StoreUnavailable, WrongState
+from sidemirror_server.vocabulary.errors import LimitReached, SidemirrorError, TurnLost, WrongState
 from sidemirror_server.vocabulary.outage import Outage
 from sidemirror_server.vocabulary.scope import Scope, whose
 
@@ -229,6 +229,6 @@ class Recorder:
         else:
             # The turn was started while the store was away and could not say whether the id is taken.
             why = "the store has another turn under this id: take it up again"
-        turn.lose(StoreUnavailable(turn_id=turn.state.turn_id, reason=why))
+        turn.lose(TurnLost(turn_id=turn.state.turn_id, reason=why))
         self._count(turn)
         return True

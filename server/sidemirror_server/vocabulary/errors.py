@@ -14,6 +14,7 @@
     │   ├── StoreRefused     this server cannot use the store; a start with it fails
     │   │   ├── StoreDamaged its bytes are not those of a store, or have changed
     │   │   └── StoreInUse   another process has it
+    │   ├── TurnLost         it answered that the turn is not this server's any more; the caller takes it up again
     │   └── PlaceTaken       another program uses a key of ours; waiting alone does not help
     ├── StoreFull            the store has no room left; nothing was written
     ├── LostClaim            a job's lease was taken over by another worker
@@ -123,6 +124,10 @@ class StoreDamaged(StoreRefused):
 
 class StoreInUse(StoreRefused):
     """The store is in use."""
+
+
+class TurnLost(StoreUnavailable):
+    """The turn cannot go on here."""
 
 
 class PlaceTaken(StoreUnavailable):
