@@ -45,3 +45,11 @@ def test_a_url_is_not_shown() -> None:
     """It may hold a password."""
     told_of = told(MODEL__BASE_URL="user:hunter2@models.test")
     assert told_of.endswith("Expected a URL that begins with http:// or https://")
+
+
+@pytest.mark.parametrize("name", ["TENANT_ID", "PROJECT_ID"])
+@pytest.mark.parametrize("value", ["*", "acme/*"])
+def test_a_pattern_is_no_id(name: str, value: str) -> None:
+    """Seen to fail: calls that name nobody were of a tenant whose name is a star."""
+    assert told(**{name: value}).endswith(f"Expected one id in printable characters, without * for many, got {value!r}")
+    assert getattr(load({}, {f"SIDEMIRROR_{name}": "a/b*c"}), name.lower()) == "a/b*c"

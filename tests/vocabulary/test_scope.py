@@ -11,7 +11,6 @@ SHOP, BLOG, OTHER = Scope("acme", "shop"), Scope("acme", "blog"), Scope("globex"
     ("text", "covered"),
     [
         ("", {SHOP, BLOG, OTHER}),
-        ("  ", {SHOP, BLOG, OTHER}),
         ("*", {SHOP, BLOG, OTHER}),
         ("acme/*", {SHOP, BLOG}),
         ("acme/shop", {SHOP}),
@@ -22,11 +21,14 @@ SHOP, BLOG, OTHER = Scope("acme", "shop"), Scope("acme", "blog"), Scope("globex"
 def test_what_a_list_covers(text: str, covered: set[Scope]) -> None:
     serves = serves_listed(text)
     assert {scope for scope in (SHOP, BLOG, OTHER) if serves.covers(scope)} == covered
-    assert serves.said == bool(text.strip())
+    assert serves.said == bool(text)
 
 
-@pytest.mark.parametrize("text", ["acme", "acme/", "/shop", "*/shop", "ac*/shop", "acme/sh*", "acme/*,", "acme/*,,b/c"])
+@pytest.mark.parametrize(
+    "text", ["  ", "acme", "acme/", "/shop", "*/shop", "ac*/shop", "acme/sh*", "acme/*,", "acme/*,,b/c"]
+)
 def test_an_entry_that_is_none_is_named(text: str) -> None:
+    """Seen to fail with blanks alone, which opened a sidecar to every tenant."""
     with pytest.raises(ValueError, match="is expected"):
         serves_listed(text)
 

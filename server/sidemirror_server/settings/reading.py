@@ -91,8 +91,10 @@ def nearest(name: str) -> str:
     """The variable that a misspelt one most likely means; empty when none is similar."""
     import difflib  # loaded for a misspelt name only
 
+    if f"{name}_FILE" in OTHERS:
+        return f"{name}_FILE"
     # Compared without the prefix, which makes any two names similar.
-    known = [setting.upper() for setting in names()]
+    known = [setting.upper() for setting in names()] + sorted(other.removeprefix(PREFIX) for other in OTHERS)
     close = difflib.get_close_matches(name.removeprefix(PREFIX), known, n=1)
     return f"{PREFIX}{close[0]}" if close else ""
 
@@ -311,6 +313,8 @@ _PLAINLY = {
 # The form that a text's pattern requires, by the last part of the setting's name.
 _FORMS = {
     "socket_mode": "a mode in octal, such as 0660",
+    "tenant_id": "one id in printable characters, without * for many",
+    "project_id": "one id in printable characters, without * for many",
     "base_url": "a URL that begins with http:// or https://",
 }
 _BOUND = re.compile(r"`(int|float)` (>=|<=) (.+)")

@@ -12,8 +12,9 @@ _LARGEST_C_INT = 2**31 - 1
 Bytes = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(ge=0)]
 Count = Annotated[int, Meta(ge=0)]
-# As in the contract: printable characters. The table of limits (rpc/boundary) checks calls more exactly.
-ScopeName = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]*$")]
+# As in the contract: printable characters. The table of limits (rpc/boundary) checks calls more exactly. What means
+# many elsewhere, such as `*` and `acme/*`, would be the name of one here.
+ScopeName = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^(?!(.*/)?\*$)[^\x00-\x1f\x7f]*$")]
 
 
 class Secret:

@@ -66,9 +66,9 @@ def serves_only(scope: Scope) -> Serves:
 
 
 def serves_listed(text: str) -> Serves:
-    """The scopes of a list such as `acme/*, globex/shop`. `*` means all scopes; an empty list leaves the choice open.
-    Raises ValueError, which names the invalid entry."""
-    if not text.strip():
+    """The scopes of a list such as `acme/*, globex/shop`. `*` means all scopes; an empty text leaves the choice open.
+    Raises ValueError, which names the invalid entry, as one of blanks alone."""
+    if not text:
         return SERVES_ALL
     listed = {_entry(part.strip()) for part in text.split(",")}
     apart = [one for one in listed if not any(one != other and other.covers(one) for other in listed)]
