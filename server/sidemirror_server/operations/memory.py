@@ -22,8 +22,6 @@ from sidemirror_server.operations.target import asked, scope_of
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 
 _TIMEOUT_S = 30.0
-# As many as one search has.
-_MOST_HITS = 1_000
 # A message may have 4 MiB and 1,000 lines.
 _LINES_AT_ONCE, _BYTES_AT_ONCE = 500, 2 * 1024 * 1024
 # The pause between progress messages of an import or export. Chosen here: short enough not to look stuck.
@@ -61,41 +59,9 @@ def memory(options: argparse.Namespace) -> int:
 
 
 def _search(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, channel: grpc.Channel) -> int:
-    request = pb.QueryReflectionsRequest(
-        query_text=options.text,
-        k=_MOST_HITS if options.state else options.limit,
-        min_importance=options.min_importance,
-        tags=options.tag,
-        explain=options.explain,
-        include_quarantined=options.include_quarantined or options.state == "quarantined",
-        include_retired=options.include_retired or options.state == "retired",
-        **scope_of(options),
-    )
-    found = stub.QueryReflections(request, timeout=_TIMEOUT_S)
-    if options.state:  # the search does not know of states: more of it is looked through
-        wanted = pb.MemoryState.Value(f"MEMORY_STATE_{options.state.upper()}")
-        hits = [hit for hit in found.hits if hit.memory.state == wanted][: options.limit]
-        found = pb.QueryReflectionsResponse(hits=hits, search_mode=found.search_mode)
-    if options.json:
-        print_json(found)
-        return 0
-    from sidemirror_server.operations.memory_tables import show_hits
-    from sidemirror_server.operations.turned_off import TurnedOff
+    from sidemirror_server.operations.memory_search import search
 
-    scope = scope_of(options)
-    show_hits(found, scope, TurnedOff(channel, scope).lesson)
-    if not options.state and not request.include_quarantined:
-        _say_quarantined(stub, request)
-    return 0
-
-
-def _say_quarantined(stub: ReflectiveMemoryServiceStub, request: pb.QueryReflectionsRequest) -> None:
-    """Says how many would have been among the hits, were they not in quarantine."""
-    request.include_quarantined = True
-    hits = stub.QueryReflections(request, timeout=_TIMEOUT_S).hits
-    count = sum(hit.memory.state == pb.MEMORY_STATE_QUARANTINED for hit in hits)
-    if count:
-        print(f"Left out, because in quarantine: {count}. --include-quarantined shows them too.")
+    return search(stub, options, channel)
 
 
 def _show(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, channel: grpc.Channel) -> int:

@@ -19,6 +19,7 @@ from sidemirror_server.rpc.wire.common import name_of
 # What the command that makes a memory active again does, by its state.
 _AGAIN = {pb.MEMORY_STATE_QUARANTINED: "to release it", pb.MEMORY_STATE_RETIRED: "to bring it back"}
 _MODES = {
+    pb.SEARCH_MODE_UNSPECIFIED: "by the state, the newest first",
     pb.SEARCH_MODE_FILTER: "by importance and age",
     pb.SEARCH_MODE_FULL_TEXT: "by words alone",
     pb.SEARCH_MODE_HYBRID: "by words and by meaning",
@@ -30,8 +31,9 @@ _UNTOLD = ", not told until a person reviews it"
 def show_hits(
     found: pb.QueryReflectionsResponse, scope: Mapping[str, str], turned_off: Callable[[pb.Memory], str]
 ) -> None:
-    """Prints the hits, best first, and the search that found them. Ids are never cut, because users copy them for
-    `show` and `review`. `scope`: by which their project was named. `turned_off`: how a policy turns a lesson off."""
+    """Prints the hits, best first, and the search that found them; those of no search as a list. Ids are never cut,
+    because users copy them for `show` and `review`. `scope`: by which their project was named. `turned_off`: how a
+    policy turns a lesson off."""
     console = Console(highlight=False)
     if not found.hits:
         console.print("Nothing fits.")
@@ -40,7 +42,8 @@ def show_hits(
         memory = hit.memory
         kind, origin = name_of(pb.MemoryKind, memory.kind), name_of(common_pb2.Origin, memory.origin)
         about = f"{kind}, importance {memory.importance:.2f}, origin {origin}"
-        console.print(Text(f"{hit.score:.3f} {plain(memory.id)} {about}", "bold"), soft_wrap=True)
+        score = f"{hit.score:.3f} " if found.search_mode else ""
+        console.print(Text(f"{score}{plain(memory.id)} {about}", "bold"), soft_wrap=True)
         texts = (
             _content(memory),
             turned_off(memory),

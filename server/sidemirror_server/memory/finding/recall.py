@@ -236,7 +236,7 @@ def _summary(one: Ranked, place: int, mode: SearchMode, matched: Sequence[str]) 
         told.append(f"place {ways['vector'].rank} by its meaning (similarity {ways['vector'].value:.2f})")
     if mode is SearchMode.FILTER:
         told.append("it passes the filter")
-    return f"Place {place}: {' and '.join(told)}; importance {one.facts.importance:g}"
+    return f"Place {place} in all: {' and '.join(told)}; importance {one.facts.importance:g}"
 
 
 def _why_not(

@@ -1,6 +1,7 @@
 """Parsers of the commands that show, change and erase records of a running sidecar."""
 
 import argparse
+from functools import partial
 
 from sidemirror_server.operations.parsers import Commands
 from sidemirror_server.operations.parsers.arguments import (
@@ -12,6 +13,10 @@ from sidemirror_server.operations.parsers.arguments import (
     flags_of,
     moment,
 )
+
+
+# The most hits of one search.
+MOST_HITS = 1_000
 
 
 def add_goals(commands: Commands) -> None:
@@ -64,16 +69,19 @@ def add_memory(commands: Commands) -> None:
     memory = commands.add_parser("memory", help="find, show, review and carry reflections and strategies; its dreams")
     verbs = memory.add_subparsers(required=True, metavar="VERB", dest="verb")
     search = verbs.add_parser("search", help="memories that fit a text, the best first")
-    search.add_argument("text", nargs="?", default="", help="what they should be about; all of them when empty")
+    search.add_argument("text", nargs="?", default="", help="what they should be about; without it, any")
     search.add_argument("--limit", "-k", type=count, default=10, metavar="N", help="how many (default: 10)")
     search.add_argument("--tag", action="append", default=[], help="they have one of these; may come several times")
     search.add_argument("--min-importance", type=float, default=0.0, metavar="X", help="0 to 1 (default: 0)")
     search.add_argument("--include-quarantined", action="store_true", help="those that are in quarantine too")
     search.add_argument("--include-retired", action="store_true", help="those that are retired too")
     search.add_argument(
-        "--state", choices=["active", "quarantined", "retired"], help="in this state only, of the 1,000 that fit best"
+        "--state",
+        choices=["active", "quarantined", "retired"],
+        help="in this state only: without a text all, the newest first; else of the 1,000 that fit best",
     )
     search.add_argument("--explain", action="store_true", help="say of each why it is there")
+    search.set_defaults(run=partial(_search, search))
     show = verbs.add_parser("show", help="one memory with its versions")
     show.add_argument("id", help="its id")
     lessons = verbs.add_parser("lessons", help="whether lessons help: what became of tasks with them and without them")
@@ -175,6 +183,14 @@ def _erase(options: argparse.Namespace) -> int:
     from sidemirror_server.operations.erase import erase
 
     return erase(options)
+
+
+def _search(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    if options.limit > MOST_HITS and (options.text.strip() or not options.state):
+        parser.error(f"--limit/-k: a search finds at most {MOST_HITS:,}; --state without a text lists more")
+    if not 0 <= options.min_importance <= 1:
+        parser.error("--min-importance: a number from 0 to 1 is expected")
+    return _memory(options)
 
 
 def _memory(options: argparse.Namespace) -> int:
