@@ -64,6 +64,27 @@ def test_asks_erases_and_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert not stub.ListTurns(pb.ListTurnsRequest(), timeout=60).turns
 
 
+def test_the_end_of_the_input_is_no(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-D at the question. Seen to fail with a traceback."""
+
+    def ends(_: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr("builtins.input", ends)
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    assert main(["erase", "--subject", "anna"]) == 1
+    assert capsys.readouterr().err == "\nsidemirror: nothing was erased\n"
+
+
+def test_erases_again_in_no_store_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Seen to fail with an empty store that was made, `0 of the records were erased again.` and 0."""
+    listed, folder = tmp_path / "erased.jsonl", tmp_path / "none"
+    listed.touch()
+    assert main(["erase", "--again", str(listed), "--data-dir", str(folder)]) == 1
+    assert capsys.readouterr() == ("", f"sidemirror: {folder}: there is no store\n")
+    assert not folder.exists()
+
+
 def test_names_exactly_one(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in ([], ["--turn", "a", "--subject", "b"]):
         with pytest.raises(SystemExit) as refused:

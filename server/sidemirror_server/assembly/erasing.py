@@ -16,7 +16,7 @@ import msgspec
 
 from sidemirror_server.assembly.stores import check_embedded, open_stores
 from sidemirror_server.settings import Settings
-from sidemirror_server.storage.sqlite.backup import refusing
+from sidemirror_server.storage.sqlite.backup import is_there, refusing
 from sidemirror_server.storage.sqlite.database import FILE_NAME
 from sidemirror_server.storage.sqlite.erasures import read_tombstones
 from sidemirror_server.storage.sqlite.restore import Restored, restore
@@ -41,7 +41,13 @@ def tombstones_in(file: Path) -> tuple[Buried, ...]:
 
 async def erase_again(settings: Settings, buried: Iterable[Buried]) -> int:
     """Adds tombstones to the store of these settings, and erases what has one there. Nobody else may use the store
-    meanwhile. Returns how many records had one. Raises what `open_stores` and the stores raise."""
+    meanwhile. Returns how many records had one. Raises StoreRefused where no embedded store is, so that none is made,
+    and what `open_stores` and the stores raise."""
+    if not settings.database_url and not settings.store:
+        file = settings.data_dir / FILE_NAME
+        with refusing(file):
+            if not is_there(file):
+                raise StoreRefused(folder=str(settings.data_dir), reason="there is no store")
     by_scope: defaultdict[Scope, list[Tombstone]] = defaultdict(list)
     for scope, tombstone in buried:
         by_scope[scope].append(tombstone)

@@ -40,7 +40,11 @@ def _is_meant(options: argparse.Namespace) -> bool:
         return False
     what, name = next(iter(_target(options).items()))
     told = f"Erase the {what.removesuffix('_id')} {plain(name)}, with all that came of it? It cannot be undone."
-    return input(f"{told} [y/N] ").strip().lower() in ("y", "yes")
+    try:
+        return input(f"{told} [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:  # Ctrl-D
+        print(file=sys.stderr)
+        return False
 
 
 def _target(options: argparse.Namespace) -> dict[str, str]:

@@ -27,7 +27,8 @@ def erase_again(flags: Mapping[str, str], file: str, *, as_json: bool) -> int:
     try:
         count = asyncio.run(apply_again(load(flags), buried))
     except SidemirrorError as error:
-        print(f"sidemirror: {error}", file=sys.stderr)
+        told = f"{error.facts['folder']}: {error.facts['reason']}" if "folder" in error.facts else error
+        print(f"sidemirror: {told}", file=sys.stderr)
         is_away = isinstance(error, StoreUnavailable) and not isinstance(error, StoreRefused)
         return exit_codes.UNAVAILABLE if is_away else exit_codes.FAILED
     print(json.dumps({"erased": count}) if as_json else f"{count:,} of the records were erased again.")

@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 import grpc
 
@@ -54,7 +55,7 @@ def _state(options: argparse.Namespace) -> int:
     return pb.MemoryState.Value(f"MEMORY_STATE_{options.state.upper()}")
 
 
-def _request(options: argparse.Namespace, scope: dict[str, str]) -> pb.QueryReflectionsRequest:
+def _request(options: argparse.Namespace, scope: dict[str, Any]) -> pb.QueryReflectionsRequest:
     """The search. It knows of no single state: more of it is looked through for one. Else one hit more than is shown
     says whether there are more."""
     return pb.QueryReflectionsRequest(
@@ -70,7 +71,7 @@ def _request(options: argparse.Namespace, scope: dict[str, str]) -> pb.QueryRefl
 
 
 def _in_state(
-    stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, scope: dict[str, str]
+    stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, scope: dict[str, Any]
 ) -> Iterator[pb.Memory]:
     """All memories in a state that pass the filter, the newest first."""
     request = pb.ListReflectionsRequest(state=pb.MemoryState.Name(_state(options)), page_size=_PAGE, **scope)
@@ -96,7 +97,7 @@ def _say_cut_off(count: int, options: argparse.Namespace) -> None:
     print(told, file=sys.stderr)
 
 
-def _say_quarantined(with_them: pb.QueryReflectionsResponse, scope: dict[str, str]) -> None:
+def _say_quarantined(with_them: pb.QueryReflectionsResponse, scope: dict[str, Any]) -> None:
     """Says how many of those that fit best are left out. `with_them`: the same search with what is in quarantine."""
     count = sum(hit.memory.state == pb.MEMORY_STATE_QUARANTINED for hit in with_them.hits)
     if count:

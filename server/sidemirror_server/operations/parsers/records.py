@@ -14,7 +14,6 @@ from sidemirror_server.operations.parsers.arguments import (
     moment,
 )
 
-
 # The most hits of one search.
 MOST_HITS = 1_000
 
