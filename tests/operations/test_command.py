@@ -76,6 +76,22 @@ def test_no_room_for_what_it_says(arguments: list[str], tmp_path: Path) -> None:
     assert done.stderr == "sidemirror: what it says cannot be written: No space left on device\n"
 
 
+@pytest.mark.parametrize("arguments", SPEAKING)
+def test_what_it_says_goes_nowhere(arguments: list[str], tmp_path: Path) -> None:
+    """Seen to fail with the code of what was done, and nothing said, where standard output is closed (`>&-`)."""
+    done = run(arguments, tmp_path, ["sh", "-c", '"$@" >&-', "sh", *COMMAND])
+    assert done.returncode == 74
+    assert done.stderr == "sidemirror: what it says cannot be written: Bad file descriptor\n"
+
+
+@pytest.mark.parametrize("arguments", [["erase", "--turn", "t"], ["fingerprint"]])
+def test_nobody_can_answer(arguments: list[str], tmp_path: Path) -> None:
+    """Seen to fail with a traceback where standard input is closed (`<&-`)."""
+    done = run(arguments, tmp_path, ["sh", "-c", '"$@" <&-', "sh", *COMMAND])
+    assert done.returncode in (1, 65)
+    assert done.stderr.startswith("sidemirror: ")
+
+
 def test_a_terminal_that_knows_few_letters(tmp_path: Path) -> None:
     """Seen to fail without `errors`: the arrow before an advice ended the command with a traceback."""
     environment = {"PYTHONIOENCODING": "ascii", "SIDEMIRROR_GRACE": "5"}

@@ -1,9 +1,13 @@
 """`sidemirror memory` against a real sidecar: search, show, review, export and import, as a person sees them."""
 
+import fcntl
 import json
 import shlex
+import signal
 import stat
+import subprocess
 import sys
+import termios
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,8 +21,10 @@ from sidemirror_server.operations.memory import _Progress, _written
 from tests.faults.clocks import SetClock
 from tests.memory.dreamers import store
 from tests.memory.talk import memories
+from tests.operations.test_command import COMMAND
 from tests.wire.calls import TIMEOUT_S
 from tests.wire.sidecar import SidecarThread, sidecar
+from tests.wire.waiting import until
 
 Run = Callable[..., tuple[int, str, str]]
 LESSON = pb.ReflectionResult(
@@ -67,7 +73,7 @@ def test_search(run: Run, ids: pb.StoreReflectionResponse, monkeypatch: pytest.M
     assert "\x1b" not in out
     code, out, _ = run("search", "joins", "--explain", "--json", "-k", "1")
     (hit,) = json.loads(out)["hits"]
-    assert "place 1 by its words" in hit["explanation"]["summary"]
+    assert hit["explanation"]["summary"].startswith("Place 1 in all: place 1 by its words")
     assert run("search", "zebra")[1] == "Nothing fits.\n"
     assert "Found by importance and age." in run("search")[1]
     monkeypatch.setenv("COLUMNS", "20")
@@ -174,6 +180,15 @@ def test_a_line_that_is_no_utf_8_is_refused_and_the_others_are_not(
     assert (code, err) == (65, "1 imported, 0 were known.\nline 1: it is not UTF-8\n")
 
 
+def test_a_byte_order_mark_hides_no_line(run: Run, ids: pb.StoreReflectionResponse, tmp_path: Path) -> None:
+    """Seen to fail: line 1 was refused."""
+    file = tmp_path / "memories.jsonl"
+    run("export", str(file))
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    code, _, err = run("import", "--project-id", "another", str(file))
+    assert (code, err) == (0, "2 imported, 0 were known.\n")
+
+
 def test_what_was_erased_is_not_imported_again(run: Run, server: SidecarThread, tmp_path: Path) -> None:
     """Seen to be told of nowhere."""
     with memories(server) as stub:
@@ -197,6 +212,36 @@ def test_how_far_it_is_is_said_where_a_person_watches(
         progress.one()
         progress.one()
     assert capsys.readouterr().err == "3,003 lines sent so far\n"
+
+
+def test_an_export_where_standard_output_is_closed(
+    server: SidecarThread, ids: pb.StoreReflectionResponse, tmp_path: Path
+) -> None:
+    """Seen to fail with a traceback."""
+    command = ["sh", "-c", '"$@" >&-', "sh", *COMMAND, "memory", "export", "--address", server.address]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 74
+    assert done.stderr.endswith("sidemirror: what it says cannot be written: Bad file descriptor\n")
+    assert "Traceback" not in done.stderr
+
+
+def test_ctrl_c_ends_an_import_that_waits_for_lines(server: SidecarThread) -> None:
+    """Seen to fail: it went on until standard input ended."""
+    command = [*COMMAND, "memory", "import", "-", "--address", server.address]
+    waits = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        pipe = waits.stdin
+        assert pipe is not None
+        pipe.write("\n")
+        pipe.flush()
+        # Once nothing is left in the pipe, the command has read it, and reads on.
+        until(lambda: not any(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))))
+        waits.send_signal(signal.SIGINT)
+        assert waits.wait(20) == 130
+    finally:
+        waits.kill()
+        _, told = waits.communicate()
+    assert told == ""
 
 
 def test_nobody_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,6 +26,8 @@ _TIMEOUT_S = 30.0
 _LINES_AT_ONCE, _BYTES_AT_ONCE = 500, 2 * 1024 * 1024
 # The pause between progress messages of an import or export. Chosen here: short enough not to look stuck.
 _SAID_EVERY_S = 5.0
+# How lines are read: without a byte order mark, with surrogates for bytes that are no UTF-8.
+_LINES, _TORN = "utf-8-sig", "surrogateescape"
 # How many refused lines are printed. Every line of a file that is not an export is refused.
 _REFUSED_SHOWN = 20
 
@@ -202,10 +204,15 @@ def _requests(lines: Iterator[str], scope: dict[str, str]) -> Iterator[pb.Import
         yield pb.ImportReflectionsRequest(lines=part, **scope)
 
 
-def _read(file: str) -> TextIO:
+@contextlib.contextmanager
+def _read(file: str) -> Iterator[TextIO]:
     """The lines of a file or of standard input, with surrogates for bytes that are not UTF-8."""
-    source: str | int = sys.stdin.fileno() if file == "-" else file
-    return open(source, encoding="utf-8", errors="surrogateescape", newline="\n", closefd=file != "-")
+    if file != "-":
+        with Path(file).open(encoding=_LINES, errors=_TORN, newline="\n") as lines:
+            yield lines
+    else:
+        # It is not closed: that would wait for the thread of the call, which reads until it ends, also at Ctrl-C.
+        yield os.fdopen(sys.stdin.fileno(), encoding=_LINES, errors=_TORN, newline="\n", closefd=False)
 
 
 def _readable(lines: Iterable[str], torn: list[int]) -> Iterator[str]:

@@ -5,21 +5,26 @@ import io
 import os
 import sys
 from collections.abc import Callable
+from typing import Literal
 
 from sidemirror_server.operations import exit_codes
 
-_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+# EBADF: it is closed.
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 
 
 def printing(command: Callable[[], int]) -> int:
     """Runs a command and returns its exit code. A reader that closes the pipe early (`| head`) is no failure."""
     try:
+        if sys.stdout is None:
+            sys.stdout = _closed("w")
+        if sys.stdin is None:
+            sys.stdin = _closed("r")
         if isinstance(sys.stdout, io.TextIOWrapper):
             # A terminal may lack a text's characters: a `?` is better than no line.
             sys.stdout.reconfigure(errors="replace")
         code = _run(command)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except UnicodeEncodeError as error:
         print(f"sidemirror: an argument is not UTF-8: {error.object!r:.200}", file=sys.stderr)
         return exit_codes.USAGE
@@ -43,6 +48,12 @@ def _run(command: Callable[[], int]) -> int:
             # rich turns a broken pipe into SystemExit with a failure.
             raise end.__context__ from None
         return end.code if isinstance(end.code, int) else 0
+
+
+def _closed(mode: Literal["r", "w"]) -> io.TextIOWrapper:
+    """What stands for a standard stream that is closed: nothing is read, and to write fails, where Python would drop
+    it."""
+    return os.fdopen(os.open(os.devnull, os.O_RDONLY), mode, encoding="utf-8")
 
 
 def _print_no_more() -> None:
