@@ -116,7 +116,7 @@ async def test_lessons_are_silenced_by_their_ids(tmp_path: Path, capsys: pytest.
         await run(served.address, "advice", "off", "some-id", "--scope", "default/*")
         capsys.readouterr()
         found = await told(capsys, served.address, "advice", "show")
-    assert found == {"silenced_ids": ["some-id", *taught]}
+    assert found == {"off": [], "silenced_ids": ["some-id", *taught]}
 
 
 def teach_at(address: str) -> list[str]:
@@ -156,7 +156,8 @@ async def test_advice_off_and_on(tmp_path: Path, capsys: pytest.CaptureFixture[s
         capsys.readouterr()
         await run(address, "advice", "on", code=1)
         assert "still off, because the tenant's policy turns it off (--scope default/*)" in capsys.readouterr().err
-        assert await told(capsys, address, "advice", "show") == {"off": ["ADVICE_KIND_RECOVERIES"]}
+        given = await told(capsys, address, "advice", "show")
+        assert given == {"off": ["ADVICE_KIND_RECOVERIES"], "silenced_ids": []}
         found = await told(capsys, address, "policy", "show")
         assert found["project"]["policy"] == {"retention": {"trace_days": 3}}
 
@@ -184,7 +185,7 @@ async def test_a_change_is_made_again_where_somebody_was_faster(
         await run(served.address, "advice", "off", "second", "--force")
         capsys.readouterr()
         found = await told(capsys, served.address, "advice", "show")
-        assert found == {"silenced_ids": [*stored, "faster", "second"]}
+        assert found == {"off": [], "silenced_ids": [*stored, "faster", "second"]}
 
 
 async def test_with_tokens_it_takes_an_admins(

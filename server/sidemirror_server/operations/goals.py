@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import Any
 
 import grpc
 
@@ -14,7 +15,7 @@ from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.shown import clock_time, plain, print_lines, with_defaults, words_of
-from sidemirror_server.operations.target import asked, scope_of
+from sidemirror_server.operations.target import asked, reason_of, scope_of
 from sidemirror_server.rpc.wire.common import name_of
 
 _TIMEOUT_S = 5.0
@@ -54,13 +55,17 @@ def _show(stub: pb_grpc.GoalReflectionServiceStub, options: argparse.Namespace, 
     else:
         recent = stub.ListRecentGoals(pb.ListRecentGoalsRequest(**scope_of(options)), timeout=_TIMEOUT_S)
         found = [reflection for goal in recent.goals for reflection in goal.reflections]
+    memories = ReflectiveMemoryServiceStub(channel)
     if options.json:
-        print(json.dumps([with_defaults(reflection) for reflection in found], indent=2))
+        told = [with_defaults(reflection) for reflection in found]
+        if options.goal_id:
+            of_it = list(_reports(stub, options, goal_id=options.goal_id))
+            told = [{**one, **_beside(memories, of_it, one["id"], options)} for one in told]
+        print(json.dumps(told, indent=2))
         return 0
     if not options.goal_id:
         _show_reflections(found)
         return 0
-    memories = ReflectiveMemoryServiceStub(channel)
     for same in _alike(found):
         _show_reflections(same[:1])
         if len(same) > 1:
@@ -71,6 +76,28 @@ def _show(stub: pb_grpc.GoalReflectionServiceStub, options: argparse.Namespace, 
     reports = _reports(stub, options, goal_id=options.goal_id)
     _show_reports(list(islice(reports, _PAGE)), "No report of it is kept.")
     return 0
+
+
+def _beside(
+    stub: ReflectiveMemoryServiceStub, reports: Iterable[pb.GoalReport], reflection_id: str, options: argparse.Namespace
+) -> dict[str, list[dict[str, Any]]]:
+    """The reports that a reflection was made of, and the receipts of where it was shown or held back, as JSON."""
+    made_it = [report for report in reports if reflection_id and report.reflection.id == reflection_id]
+    receipts = _receipts(stub, reflection_id, _PAGE, options) if reflection_id else ()
+    return {"reports": list(map(with_defaults, made_it)), "receipts": list(map(with_defaults, receipts))}
+
+
+def _receipts(
+    stub: ReflectiveMemoryServiceStub, reflection_id: str, most: int, options: argparse.Namespace
+) -> Iterable[memory_pb.Receipt]:
+    """The newest receipts of a reflection, at most so many."""
+    request = memory_pb.ListReceiptsRequest(lesson_id=reflection_id, page_size=most, **scope_of(options))
+    try:
+        return stub.ListReceipts(request, timeout=_TIMEOUT_S).receipts
+    except grpc.RpcError as error:
+        if reason_of(error) != "DISABLED":  # reflective memory is turned off
+            raise
+        return ()
 
 
 def _alike(found: Sequence[pb.GoalReflection]) -> Iterable[list[pb.GoalReflection]]:
@@ -88,8 +115,7 @@ def _showings(
     ids = {one.id for one in same if one.id}  # those without were written by another program
     receipts = dict[str, memory_pb.Receipt]()
     for lesson_id in ids:
-        request = memory_pb.ListReceiptsRequest(lesson_id=lesson_id, page_size=_MOST_SHOWINGS + 1, **scope_of(options))
-        receipts |= {one.receipt_id: one for one in stub.ListReceipts(request, timeout=_TIMEOUT_S).receipts}
+        receipts |= {one.receipt_id: one for one in _receipts(stub, lesson_id, _MOST_SHOWINGS + 1, options)}
     newest = sorted(receipts.values(), key=lambda one: one.time.ToNanoseconds(), reverse=True)
     for receipt in newest[:_MOST_SHOWINGS]:
         is_held = all(item.is_held_back for item in receipt.items if item.id in ids)

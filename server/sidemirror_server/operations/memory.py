@@ -70,15 +70,15 @@ def _show(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, channe
     scope = scope_of(options)
     one = pb.GetReflectionRequest(reflection_id=options.id, **scope)
     found = stub.GetReflection(one, timeout=_TIMEOUT_S).memory
+    all_of_it = pb.ListReflectionVersionsRequest(reflection_id=options.id, **scope)
+    versions = stub.ListReflectionVersions(all_of_it, timeout=_TIMEOUT_S).versions
     if options.json:
-        print_json(found)
+        print_json(found, versions=versions)
         return 0
     from sidemirror_server.operations.advice_history import about, advice_changes
     from sidemirror_server.operations.memory_tables import show_evidence, show_history, show_memory
     from sidemirror_server.operations.turned_off import TurnedOff, rests_on
 
-    all_of_it = pb.ListReflectionVersionsRequest(reflection_id=options.id, **scope)
-    versions = stub.ListReflectionVersions(all_of_it, timeout=_TIMEOUT_S).versions
     show_memory(found, versions, scope, TurnedOff(channel, scope).lesson(found))
     counted = pb.GetLessonStatisticsRequest(reflection_ids=[options.id], **scope)
     show_evidence(stub.GetLessonStatistics(counted, timeout=_TIMEOUT_S).lessons)

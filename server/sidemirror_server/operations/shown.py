@@ -1,7 +1,7 @@
 """Formats the contract for output: messages as JSON, enum values by name, texts without terminal control sequences."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -17,11 +17,29 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-def print_json(message: Message) -> None:
-    """Prints a message as indented JSON, with the contract's field names. Characters that are not printable are
-    escaped: JSON itself lets some pass that a terminal obeys."""
-    told = json.dumps(MessageToDict(message, preserving_proto_field_name=True), indent=2, ensure_ascii=False)
+def print_json(message: Message, **more: Message | Sequence[Message] | None) -> None:
+    """Prints a message as indented JSON, with the contract's field names; a list of its own is there if it is empty,
+    too. `more`: what stands beside its fields, if it is not None. Characters that are not printable are escaped: JSON
+    itself lets some pass that a terminal obeys."""
+    beside = {
+        name: as_told(one) if isinstance(one, Message) else [as_told(each) for each in one]
+        for name, one in more.items()
+        if one is not None
+    }
+    told = json.dumps(as_told(message) | beside, indent=2, ensure_ascii=False)
     print("".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in told))
+
+
+def as_told(message: Message) -> dict[str, Any]:
+    """A message as a dict with the contract's field names: those that are set, and all that are lists."""
+    told: dict[str, Any] = MessageToDict(message, preserving_proto_field_name=True)
+    fields = message.DESCRIPTOR.fields
+    lists = {one.name for one in fields if one.is_repeated and not (one.message_type and _is_map(one.message_type))}
+    return {one.name: told.get(one.name, []) for one in fields if one.name in told or one.name in lists}
+
+
+def _is_map(entry: Any) -> bool:
+    return bool(entry.GetOptions().map_entry)
 
 
 def with_defaults(message: Message) -> dict[str, Any]:

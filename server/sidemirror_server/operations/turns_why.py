@@ -76,8 +76,8 @@ def why(channel: grpc.Channel, options: argparse.Namespace, scope: dict[str, Any
         return exit_codes.FAILED
     found = _receipts(stub, record.turn.turn_id if record else "", lesson_id, options.at, scope)
     if options.json:
-        print_json(pb.ListReceiptsResponse(receipts=found))
-        return 0 if found else exit_codes.FAILED
+        _print_json(found, None if lesson_id else record)
+        return 0 if found or (record is not None and not lesson_id) else exit_codes.FAILED
     _tell(channel, found, record, lesson_id, scope)
     if record is not None and not lesson_id:
         print_lines(about_turn(channel, record, scope), cut=False)
@@ -87,6 +87,18 @@ def why(channel: grpc.Channel, options: argparse.Namespace, scope: dict[str, Any
         print_lines(not_shown(channel, record, lesson_id, scope), cut=False)
         return exit_codes.FAILED
     return 0 if found else _nothing(stub, options, scope)
+
+
+def _print_json(receipts: Sequence[pb.Receipt], record: thinking_pb2.GetTurnResponse | None) -> None:
+    """Prints the receipts; of a turn also its facts, its plan, and the entries that say why nothing was told."""
+    whole = record or thinking_pb2.GetTurnResponse()
+    plans = [one.directive.turn_plan for one in whole.entries if one.directive.HasField("turn_plan")]
+    print_json(
+        pb.ListReceiptsResponse(receipts=receipts),
+        turn=whole.turn if record is not None else None,
+        turn_plan=plans[0] if plans else None,
+        silences=[one for one in whole.entries if one.directive.HasField("silence")] if record is not None else None,
+    )
 
 
 def _tell(
