@@ -1,6 +1,7 @@
 """`sidemirror turns` and `watch` over a record: what happened, and why a lesson was shown."""
 
 import asyncio
+import re
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -153,6 +154,9 @@ async def test_why_a_lesson_was_shown(tmp_path: Path, capsys: pytest.CaptureFixt
             "sidemirror: no turn has the id none, none of the newest 1 begins or ends with it, and it is no"
         )
         assert wrong.endswith("; --scope names another project\n")
+        # Seen to fail with "so far; waiting for it" and 0.
+        code, _, wrong = await said(capsys, served, "watch", "--session", "none", "--no-follow")
+        assert (code, wrong) == (1, "sidemirror: nothing is recorded of session 'none'\n")
         code, _, wrong = await said(capsys, served, "watch", "--turn", "none", "--no-follow")
         assert (code, wrong) == (1, "sidemirror: nothing is recorded of turn none\n")
         events = [called("sql", "SELECT 1", "a"), failed("no such table: x", "a")]
@@ -384,6 +388,12 @@ async def test_where_a_turn_may_be_that_is_not_here(tmp_path: Path, capsys: pyte
         assert lines[2].endswith(" s calls came for: default/shop")
         _, lines, _ = await said(capsys, served, "turns", "list", "--scope", "default/shop")
         assert lines[0].endswith("  session s  Restock the shelves")
+        # Seen to fail with three names, as if there were no other project.
+        for number in range(4):
+            start.project_id = f"shop{number}"
+            await served.stub.StartTurn(start, timeout=60)
+        _, lines, _ = await said(capsys, served, "turns", "list", "--session", "s")
+        assert re.search(r"came for: default/shop\d?, default/shop\d?, default/shop\d?, and 2 more$", lines[2]), lines
 
 
 async def test_who_looks_for_a_turn_somewhere_has_sent_nothing_there(

@@ -20,6 +20,7 @@ from sidemirror_server.operations.turn_said import said_in
 from sidemirror_server.operations.turn_silences import at_failures
 from sidemirror_server.operations.turns import _given, _is_judged
 from sidemirror_server.operations.watch_lines import _directive, critique_told
+from sidemirror_server.rpc.sidecar.findings import findings_of
 from tests.faults.sidecars import Running, Stub, channel, running
 from tests.goals.agents import a_report, connected, until_ended
 from tests.memory.recovering import FAILURE, UNTOLD, live_through, until_observed
@@ -299,10 +300,15 @@ async def test_a_lesson_in_quarantine_is_denied_nowhere(tmp_path: Path, capsys: 
         assert "to release it" in " ".join(lines)
         asked = sidecar_pb2.GetServerInfoRequest(with_findings=True)
         info_stub: Stub = sidecar_pb2_grpc.SidecarServiceStub(connection)
-        found = (await info_stub.GetServerInfo(asked, timeout=60)).findings
+        info = await info_stub.GetServerInfo(asked, timeout=60)
+        found = info.findings
         (waits,) = [finding for finding in found if finding.subject == "memory"]
         assert waits.is_ok
         assert waits.found == "1 memory is in quarantine and waits for a person; no agent is shown it"
+        # Seen to fail without the project: the command is asked about none.
+        (waits,) = [finding for finding in findings_of(info, "there") if finding.subject == "memory"]
+        assert waits.found.startswith("there: 1 memory of default/default is in quarantine and waits for a person")
+        assert "; --scope names another project" in waits.advice
 
 
 @pytest.mark.parametrize(

@@ -285,6 +285,8 @@ def test_the_costs_of_tenants_are_added_up(asking: Asking) -> None:
     assert re.search(r"all .* 3 .* 0\.000123 .* 0\.000123 .* 5\.00", shown)
     assert "Of it 0.000003 USD and 3 tokens are estimates: 1 of the calls had no usable answer." in shown
     assert "nothing" in asking.told(EVERYWHERE, "--by", "tenant", "--from", "2026-01-01", "--to", "2026-01-31")
+    # Seen to fail: the sidecar refused a field that nobody gave.
+    assert "Spent from 1970-01-01 to " in asking.told(EVERYWHERE, "--by", "all", "--days", "36500")
 
 
 def test_a_token_is_told_of_its_own_costs(asking: Asking) -> None:

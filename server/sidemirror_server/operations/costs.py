@@ -81,9 +81,10 @@ def costs(options: argparse.Namespace) -> int:
 
 
 def span_of(options: argparse.Namespace) -> tuple[datetime.date, datetime.date]:
-    """The first and the last day that the options mean."""
+    """The first and the last day that the options mean; none is before 1970, as no sidecar spent anything then."""
     last = options.to_day or _today()
-    return options.from_day or last - datetime.timedelta(days=(options.days or 7) - 1), last
+    first = options.from_day or last - datetime.timedelta(days=(options.days or 7) - 1)
+    return max(first, datetime.date(1970, 1, 1)), last
 
 
 def added_up(every: Iterable[pb.ProjectCost], by: str) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Where the turns may be that somebody looks for in vain: other projects, and calls that were refused. Used by
 `turns.py`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import grpc
@@ -22,14 +22,22 @@ def elsewhere_told(channel: grpc.Channel, scope: dict[str, Any]) -> Iterator[str
     yield f"Looked in {plain('/'.join(here))}; --scope names another project."
     if others := others_who_sent(info.traffic, here):
         period_s = info.traffic.period.ToMicroseconds() / 1e6
-        yield f"In the last {period_s:.0f} s calls came for: {', '.join(map(plain, others[:_MOST_NAMED]))}"
+        named = ", ".join(map(plain, others[:_MOST_NAMED]))
+        yield f"In the last {period_s:.0f} s calls came for: {named}{_more(others)}"
     for one in info.refused_callers[:_MOST_NAMED]:
         calls = f"{one.call_count:,} call{'' if one.call_count == 1 else 's'}"
         who = f": {one.token or one.fingerprint}" if one.token or one.fingerprint else ""
         last = clock_time(one.last_time)
         yield plain(f"Refused: {calls} from {one.peer} ({one.reason}{who}), the last one at {last}")
+    if len(info.refused_callers) > _MOST_NAMED:
+        yield f"Refused too: {len(info.refused_callers) - _MOST_NAMED:,} more"
     if info.refused_callers:
         yield "`sidemirror doctor` says what to do about calls that are refused."
+
+
+def _more(named: Sequence[object]) -> str:
+    more = len(named) - _MOST_NAMED
+    return f", and {more:,} more" if more > 0 else ""
 
 
 def others_who_sent(traffic: pb.Traffic, here: tuple[str, str]) -> list[str]:

@@ -60,13 +60,16 @@ def watch(options: argparse.Namespace) -> int:
 async def _watch(address: str, request: pb.WatchTurnsRequest, turn_id: str, *, as_json: bool) -> int:
     show = _as_json if as_json else _timeline()
     try:
+        unknown = ""
         if turn_id and not await _begins_with(address, request, turn_id):
-            if not request.follow:
-                _tell(f"nothing is recorded of turn {plain(turn_id)}")
-                return exit_codes.FAILED
-            _tell(f"nothing is recorded of turn {plain(turn_id)} so far; waiting for it")
+            unknown = f"nothing is recorded of turn {plain(turn_id)}"
         elif request.session_id and not await _is_known(address, request):
-            _tell(f"nothing is recorded of session {request.session_id!r} so far; waiting for it")
+            unknown = f"nothing is recorded of session {request.session_id!r}"
+        if unknown and not request.follow:
+            _tell(unknown)
+            return exit_codes.FAILED
+        if unknown:
+            _tell(f"{unknown} so far; waiting for it")
         entries = follow(address, request, _tell) if request.follow else _recorded(address, request)
         async for entry in entries:
             if turn_id and entry.turn_id != turn_id:

@@ -59,7 +59,9 @@ def findings_of(info: pb.GetServerInfoResponse, address: str = "") -> Iterator[S
     yield from _held_back(info.traffic, begin)
     yield from _limited(info.traffic, begin)
     yield from _refused(info, begin)
-    yield from _quarantined(info.quarantined_count, begin)
+    # Who asks the sidecar at an address has named no project.
+    project = f"{info.tenant_id}/{info.project_id}" if begin else ""
+    yield from _quarantined(info.quarantined_count, begin, project)
     if info.traffic.callers:
         yield SelfFinding("traffic", ok=True, found=f"{begin}{_senders(info.traffic)}")
 
@@ -231,13 +233,17 @@ def _limited(traffic: pb.Traffic, begin: str) -> Iterator[SelfFinding]:
         yield SelfFinding("traffic", ok=False, found=found, advice=advice)
 
 
-def _quarantined(count: int, begin: str) -> Iterator[SelfFinding]:
-    """What no agent is shown until somebody looks at it. That there is some is no fault."""
+def _quarantined(count: int, begin: str, project: str) -> Iterator[SelfFinding]:
+    """What no agent is shown until somebody looks at it. That there is some is no fault. `project`: in which it is, if
+    that is to be said."""
     if count:
+        of = f" of {project}" if project else ""
         many = f"{count:,}{' or more' if count >= QUARANTINED_TOLD else ''}"
-        waits = "memory is in quarantine and waits" if count == 1 else "memories are in quarantine and wait"
+        waits = f"memory{of} is in quarantine and waits" if count == 1 else f"memories{of} are in quarantine and wait"
         found = f"{begin}{many} {waits} for a person; no agent is shown {'it' if count == 1 else 'them'}"
         advice = "`sidemirror memory search --state quarantined` lists them with the command that releases each"
+        if project:
+            advice += "; --scope names another project, which may have some too"
         yield SelfFinding("memory", ok=True, found=found, advice=advice)
 
 
