@@ -91,6 +91,7 @@ OTHERS = {
                 "erase",
                 "memory",
                 "memory_recoveries",
+                "memory_search",
                 "not_shown",
                 "turn_lessons",
                 "turned_off",

@@ -10,7 +10,7 @@ import grpc
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
-from sidemirror_server.operations.parsers.records import MOST_HITS
+from sidemirror_server.operations.parsers.arguments import MOST_HITS
 from sidemirror_server.operations.shown import print_json, scope_option
 from sidemirror_server.operations.target import scope_of
 

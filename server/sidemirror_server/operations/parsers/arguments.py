@@ -12,6 +12,8 @@ from sidemirror_server.vocabulary.scope import Served, serves_listed
 
 # A scope that is told by a folder. No other begins so, but for a tenant whose name does: `--tenant-id` takes that.
 _FOLDER = re.compile(r"\.{1,2}(/|$)|[/~]")
+# The most memories that one search finds.
+MOST_HITS = 1_000
 
 
 def add_settings(parser: argparse.ArgumentParser, *only: str) -> None:

@@ -5,6 +5,7 @@ from functools import partial
 
 from sidemirror_server.operations.parsers import Commands
 from sidemirror_server.operations.parsers.arguments import (
+    MOST_HITS,
     add_json,
     add_scope,
     add_settings,
@@ -13,9 +14,6 @@ from sidemirror_server.operations.parsers.arguments import (
     flags_of,
     moment,
 )
-
-# The most hits of one search.
-MOST_HITS = 1_000
 
 
 def add_goals(commands: Commands) -> None:
