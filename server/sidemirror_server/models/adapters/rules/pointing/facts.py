@@ -45,9 +45,9 @@ _COUNTED = re.compile(r"\b([A-Za-z]{3,20}) #?(\d)\b(?![.,:]\d)")
 _HEX = re.compile(r"[0-9a-f]{7,40}")
 _NAME_CHARS = 40
 DIGITS = frozenset(map(float, range(10)))
-# How much a text has to speak of a row, in words that one row has, and of a line of text; and what it may say of
-# others. Chosen here.
-_LEAST_WEIGHT, _LEAST_OF_LINE, _MOST_BESIDE, _VALUE_WEIGHT = 0.99, 1.1, 0.5, 1.5
+# How much a text has to speak of a row, in words that one row has; of a line of text, and beside a name, more than one
+# word; and what it may say of others. Chosen here.
+_LEAST_WEIGHT, _MORE_THAN_A_WORD, _MOST_BESIDE, _VALUE_WEIGHT = 0.99, 1.1, 0.5, 1.5
 _LITTLE = 0.3
 _SPREAD = 0.8
 _KINDS = word_set("% gb mb kb tb ms s sec min h km m kg g l mbps kwh mi ft lbs °c °f days hours minutes seconds nights")
@@ -115,11 +115,12 @@ class RowGroup:
                 found[place] = found.get(place, 0.0) + weight / len(owners) ** _SPREAD
         return found
 
-    def meant(self, words: frozenset[str]) -> list[FactRow]:
-        """The rows that these words speak of; none if others are spoken of as well, a little."""
+    def meant(self, words: frozenset[str], *, by_a_word: bool = False) -> list[FactRow]:
+        """The rows that these words speak of; none if others are spoken of as well, a little. `by_a_word`: one word is
+        enough, unless the rows are lines."""
         found = self.weights(words)
         best = max(found.values(), default=0.0)
-        if best < (_LEAST_OF_LINE if self.rows[0].item is None else _LEAST_WEIGHT):
+        if best < (_LEAST_WEIGHT if by_a_word and self.rows[0].item is not None else _MORE_THAN_A_WORD):
             return []
         meant = [place for place, weight in found.items() if weight >= best / 2]
         beside = any(max(_MOST_BESIDE, best * _LITTLE) < weight < best / 2 for weight in found.values())

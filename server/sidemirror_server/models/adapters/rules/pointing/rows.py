@@ -64,7 +64,7 @@ def _odd_one(reading: Reading, sentence: Spoken, group: RowGroup, given: frozens
         if value in given:
             continue
         rest = sentence.text[:start] + " " + sentence.text[end:]
-        meant = group.meant(aligned(rest) - marks([value]))
+        meant = group.meant(aligned(rest) - marks([value]), by_a_word=value[0] != "text")
         others = [one for one, *_ in said if one != value and not any(one in row.values for row in meant)]
         if not meant or others or any(value in row.values for row in meant):
             continue
