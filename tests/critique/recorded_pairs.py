@@ -38,6 +38,7 @@ SCORED_AUTHORS = frozenset(
         "quin",
         "ray",
         "sue",
+        "tom",
     }
 )
 
