@@ -249,6 +249,19 @@ def test_a_value_that_the_user_had_given() -> None:
     assert found.move.came_from is CameFrom.USER
 
 
+def test_the_next_item_of_a_list_is_no_repair() -> None:
+    """Seen to fail: who went through a list taught that a call works with another item's id, which is another order."""
+    sheet = Call("read_sheet", "{}", '["A-1", "A-2", "A-3"]')
+    failed = Call("get_order", '{"order_id": "A-1"}', "Error: order not found", failed=True)
+    found = only(sheet, failed, Call("get_order", '{"order_id": "A-2"}', "paid"))
+    assert found.move == Move(MoveKind.CHANGED, ("order_id",), True)
+    # Beside a value of another kind it is what that stands for.
+    book = Call("find_contact", "{}", '{"name": "kim", "email": "kim@a.example"}')
+    mailed = Call("send_mail", '{"to": "kim"}', "Error: invalid recipient", failed=True)
+    repaired = only(book, mailed, Call("send_mail", '{"to": "kim@a.example"}', "sent"))
+    assert repaired.move == Move(MoveKind.CHANGED, ("to",), True, ValueKind.EMAIL, CameFrom.RESULT)
+
+
 @pytest.mark.parametrize(
     ("said", "came_from"),
     [

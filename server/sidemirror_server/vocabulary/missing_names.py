@@ -18,6 +18,8 @@ _READ_CHARS = 2_000
 # How many errors are remembered. Chosen here: those of the turns under way, which ask of each several times.
 _MOST_HELD = 256
 
+# `ENOENT: no such file or directory` begins with a code, and names no file there.
+_NO_CODE = r"(?!(?-i:E[A-Z]{3,12}|\w{1,40}(?:Error|Exception)):)"
 # What the name is called, and where it stands; the first that matches holds.
 _WORDINGS = tuple(
     (what, re.compile(pattern, re.IGNORECASE | re.MULTILINE))
@@ -47,7 +49,10 @@ _WORDINGS = tuple(
         ("key", rf"^KeyError: {_QUOTED}$"),
         (
             "file",
-            rf"(?:no such file or directory:? {_QUOTED}|(?:^|[\s:]){_QUOTED}: no such file or directory)",
+            (
+                rf"(?:no such file or directory(?:, \w{{2,12}}|:)? {_QUOTED}|"
+                rf"(?:^|[\s:]){_NO_CODE}{_QUOTED}: no such file or directory)"
+            ),
         ),
         ("field", rf"no {_COLUMN} (?:named|called) {_QUOTED}"),
     )

@@ -2,7 +2,7 @@
 `trail.py` and `deciding.py`."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 
 from sidemirror_server.memory.recoveries.asked import Asked
@@ -39,8 +39,9 @@ OF_FLAGS = frozenset((ValueKind.TRUE, ValueKind.FALSE, ValueKind.NULL))
 FEWEST_VALUE_CHARS = 3
 
 
-def change(failed: Asked, attempt: Asked, came_from: Callable[[str], CameFrom]) -> Move:
-    """The move of an attempt with other JSON arguments. `came_from`: where a value, as JSON, stood before."""
+def change(failed: Asked, attempt: Asked, came_from: Callable[[str, Sequence[str]], CameFrom | None]) -> Move:
+    """The move of an attempt with other JSON arguments. `came_from`: where a value, as JSON, stood before; None where
+    it is another thing than the values of its kind in whose place it stands, so that the attempt is no repair."""
     before, now = _by_path(failed.values), _by_path(attempt.values)
     paths = tuple(path for path in dict.fromkeys((*before, *now)) if before.get(path) != now.get(path))
     removed = [path for path in paths if path not in now]
@@ -64,7 +65,10 @@ def change(failed: Asked, attempt: Asked, came_from: Callable[[str], CameFrom]) 
     if len(fresh) != 1:
         return Move(MoveKind.CHANGED, paths, True)
     kind = _kind_of(fresh[0])
-    return Move(MoveKind.CHANGED, paths, True, kind, came_from(fresh[0]), is_added=bool(added) and kind not in OF_FLAGS)
+    source = came_from(fresh[0], [value for value in stale if _kind_of(value) is kind])
+    if source is None:
+        return Move(MoveKind.CHANGED, paths, True)
+    return Move(MoveKind.CHANGED, paths, True, kind, source, is_added=bool(added) and kind not in OF_FLAGS)
 
 
 def can_be_made(move: Move, failed: Iterable[tuple[str, str]]) -> bool:

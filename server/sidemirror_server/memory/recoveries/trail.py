@@ -11,6 +11,7 @@ latest that it pursues. One that hides errors, or whose turn failed, repairs not
 """
 
 import re
+from collections.abc import Sequence
 from functools import partial
 
 import msgspec
@@ -387,11 +388,16 @@ def _looked_up(between: list[Done]) -> Move:
     return Move(MoveKind.LOOKED_UP, tuple(dict.fromkeys(one.label for one in told)), are_tools)
 
 
-def _came_from(trail: Trail, failure: Done, attempt: Done, value: str) -> CameFrom:
-    """Where a value stood, the user's texts before those of tools: what a user said is the user's."""
+def _came_from(trail: Trail, failure: Done, attempt: Done, value: str, instead_of: Sequence[str]) -> CameFrom | None:
+    """Where a value stood, the user's texts before those of tools: what a user said is the user's. None where the call
+    went on to the next item of a list: in an earlier result it stood beside one of those in whose place it is."""
     wanted = value.strip('"').casefold()
     if len(wanted) < FEWEST_VALUE_CHARS:
         return CameFrom.NOWHERE
+    replaced = [old for one in instead_of if len(old := one.strip('"').casefold()) >= FEWEST_VALUE_CHARS]
+    lists = [one.text for one in trail.texts if not one.is_users and one.place < failure.began]
+    if any(_stands_in(wanted, text) and any(_stands_in(old, text) for old in replaced) for text in lists):
+        return None
     told = [one for one in trail.texts if one.place < attempt.began and _stands_in(wanted, one.text)]
     if any(one.is_users for one in told):
         after = all(one.place > failure.ended for one in told if one.is_users)
