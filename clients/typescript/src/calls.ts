@@ -25,6 +25,11 @@ const LONGEST_MS = 99_999_999;
 const ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 100;
 
+/** A time in milliseconds as a call can have it: none where it is over, or no number. */
+export function within(ms: number): number {
+  return ms > 0 ? Math.min(ms, LONGEST_MS) : 0;
+}
+
 type HeadersGiven = ConstructorParameters<typeof Headers>[0];
 
 /** What is added to the calls of one client. */
@@ -64,7 +69,7 @@ export class CarryingTransport implements Transport {
     input: MessageInitShape<I>,
     contextValues?: ContextValues,
   ): Promise<UnaryResponse<I, O>> {
-    const ends = performance.now() + Math.min(timeoutMs ?? this.deadline(method.name), LONGEST_MS);
+    const ends = performance.now() + within(timeoutMs ?? this.deadline(method.name));
     const message = this.filled(method.input, input);
     if (!(await this.places.enter(ends - performance.now()))) {
       const why = `its deadline has passed while ${CALLS_AT_ONCE} other calls were on their way`;
@@ -116,7 +121,8 @@ export class CarryingTransport implements Transport {
     contextValues?: ContextValues,
   ): Promise<StreamResponse<I, O>> {
     const given = timeoutMs ?? (ENDLESS.has(method.name) ? undefined : WORK_DEADLINE_MS);
-    const deadline = given && Math.min(given, LONGEST_MS);
+    // To the transport a time of 0 is none.
+    const deadline = given === undefined ? undefined : Math.max(1, within(given));
     const headers = await this.authorized(header);
     this.checkOpen();
     return this.next.stream(method, signal, deadline, headers, this.filledAll(method.input, input), contextValues);

@@ -9,7 +9,7 @@ import { ReflectiveMemoryService } from "@sidemirror/api/v1/reflective_memory";
 import { SidecarService } from "@sidemirror/api/v1/sidecar";
 import { ThinkingService } from "@sidemirror/api/v1/thinking";
 import { DEFAULT_ADDRESS, wayTo, type Way } from "./address.js";
-import { CarryingTransport, type Carried } from "./calls.js";
+import { CarryingTransport, within, type Carried } from "./calls.js";
 import { Connection } from "./connection.js";
 import { Link, LONGEST_TIMER_MS, type Told } from "./link.js";
 import { Losses, type Undelivered } from "./losses.js";
@@ -141,7 +141,7 @@ export class Sidemirror implements AsyncDisposable {
   /** Resolves once the sidecar says that it serves and does not count as away; rejects when it has not in time. */
   async waitUntilReady(timeoutMs: number = DEADLINE_MS): Promise<void> {
     const health = createClient(Health, this.transport);
-    const ends = performance.now() + timeoutMs;
+    const ends = performance.now() + within(timeoutMs);
     for (;;) {
       const stop = new AbortController();
       try {

@@ -98,6 +98,27 @@ test("nothing is called after the client was closed", async () => {
   stop();
 });
 
+/** Seen to fail: a time that was no number went into the call's header and broke the connection for all later calls. */
+test("a time that is over, or no number, ends its own call alone", { timeout: 20_000 }, async () => {
+  const there = await standIn({
+    more: (router) => {
+      router.service(SidecarService, { getServerInfo: () => ({}) });
+    },
+  });
+  const sidemirror = connect({ address: there.address });
+  const isOver = (error: unknown): boolean => ConnectError.from(error).code === Code.DeadlineExceeded;
+  for (const timeoutMs of [NaN, 0, -5]) {
+    await assert.rejects(sidemirror.sidecar.getServerInfo({}, { timeoutMs }), isOver);
+    await assert.rejects(sidemirror.waitUntilReady(timeoutMs));
+    await assert.rejects(async () => {
+      for await (const _ of sidemirror.thinking.watchTurns({}, { timeoutMs })) assert.fail();
+    });
+  }
+  await sidemirror.sidecar.getServerInfo({});
+  await sidemirror.close(0);
+  there.stop();
+});
+
 /** The warnings that come until there are so many. */
 function warnings(count: number): Promise<string[]> {
   const told: string[] = [];
