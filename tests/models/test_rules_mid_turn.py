@@ -247,6 +247,24 @@ def test_the_category_decides_the_advice(category: str | None, error: str, actio
     assert advice(category, "`t`", error) == action
 
 
+@pytest.mark.parametrize(
+    ("category", "tool", "error", "action"),
+    [
+        ("network", "transfer_money", "Connection reset by peer", "Look whether `transfer_money` has done it"),
+        ("timeout", "send_mail", "timed out", "Look whether `send_mail` has done it"),
+        ("timeout", "search_mail", "timed out", "Ask `search_mail` for less at once"),
+        ("network", "upload", "SSL: CERTIFICATE_VERIFY_FAILED certificate has expired", ""),
+        ("rate_limit", "llm", "insufficient_quota: check your plan and billing details", ""),
+        ("timeout", "click", "locator.click: Timeout 30000ms exceeded", ""),
+        ("network", "fetch", "Connection reset by peer", "Try `fetch` once more after a pause"),
+    ],
+)
+def test_what_a_pause_or_less_does_not_mend(category: str, tool: str, error: str, action: str) -> None:
+    """Seen to fail: a payment whose answer was lost was to be sent again, and a certificate to be waited for."""
+    told = advice(category, f"`{tool}`", error)
+    assert told.startswith(action) if action else told == ""
+
+
 TOTAL = 'column "total" does not exist'
 
 

@@ -57,7 +57,7 @@ MISSING = (
 
 
 @pytest.mark.parametrize("arguments", ["", "git checkout develop"])
-@pytest.mark.parametrize("tool", ["`sql`", "`Bash`", "the tool"])
+@pytest.mark.parametrize("tool", ["`sql`", "`Bash`", "`send_mail`", "the tool"])
 @pytest.mark.parametrize("error", [*MISSING, "field 'total' is required", "it is broken"])
 @pytest.mark.parametrize("category", [one.value for one in ErrorCategory])
 def test_every_advice_of_the_rules_is_known(category: str, error: str, tool: str, arguments: str) -> None:

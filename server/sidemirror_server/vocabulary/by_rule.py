@@ -54,6 +54,7 @@ _GENERAL = re.compile(
     rf"|list or look up what exists before {_AGAIN}: .*"
     rf"|wait before calling {_TOOL} again, .*"
     rf"|try {_TOOL} once more after a pause; .*"
+    rf"|look whether {_TOOL} has done it before you call it again: .*"
     rf"|read what {_TOOL} printed before the failure, .*"
     rf"|shorten the input of {_TOOL}, .*"
     rf"|give {_TOOL} a smaller input or free what it ran out of, .*"

@@ -37,6 +37,17 @@ _ADVICE = {
     "resource": "Give {tool} a smaller input or free what it ran out of, then call it again.",
     "logic": "Fix the code or the assumption behind the call of {tool} before running it again: look at {field}.",
 }
+# Of a call that changes something and got no answer.
+_MAY_BE_DONE = "Look whether {tool} has done it before you call it again: it may have, though its answer did not come."
+_CHANGES_TEXT = (
+    "add approve book buy cancel charge checkout create delete deploy insert issue order pay place post publish put "
+    "refund remove reserve schedule send submit transfer update wire write"
+)
+_CHANGES = frozenset(_CHANGES_TEXT.split())
+# Failures that neither a pause nor a smaller input mends: what is wrong stands in the error.
+_NOT_MENDED_SO = re.compile(
+    r"certificate|insufficient_quota|billing|waiting for (?:locator|selector|element)|locator\.", re.IGNORECASE
+)
 # By what does not exist. Elsewhere a name is looked up; a tool and an argument stand in the schema.
 _MISSING = {
     "command": "The command `{name}` is not there: call {tool} with one that is installed, or install it first.",
@@ -84,6 +95,10 @@ def advice(category: str | None, tool: str, error_text: str, arguments: str = ""
         return ""
     if (category == "tool" and not says_why(error_text)) or (category == "not_found" and not again):
         return ""
+    if category in _OF_A_KIND and _NOT_MENDED_SO.search(error_text[:_READ_CHARS]):
+        return ""
+    if category in {"timeout", "network"} and re.split(r"[^a-z]", tool.strip("`").casefold())[0] in _CHANGES:
+        return _MAY_BE_DONE.format(tool=tool)
     field = named_field(error_text) or _FIELD_UNNAMED.get(category or "", "")
     return _ADVICE[category or ""].format(tool=tool, field=field, again=again)
 
@@ -103,7 +118,7 @@ def tells_more(category: str | None, error_text: str) -> bool:
     missing = missing_name(error_text)
     if missing is not None:
         return missing.what in _LOOKED_UP and not _OFFERS.search(error_text[:_READ_CHARS])
-    return category in _OF_A_KIND
+    return category in _OF_A_KIND and not _NOT_MENDED_SO.search(error_text[:_READ_CHARS])
 
 
 def named_field(error_text: str) -> str:
