@@ -213,10 +213,10 @@ def test_what_changed_is_found_in_linear_time() -> None:
         return Asked("book", True, "book", "book", values=tuple(("of[]", str(value)) for value in values))
 
     def long(text: str) -> None:
-        change(of([f'"{text}1"']), of([f'"{text}2{text}"']), lambda _: CameFrom.NOWHERE)
+        change(of([f'"{text}1"']), of([f'"{text}2{text}"']), lambda *_: CameFrom.NOWHERE)
 
     def many(text: str) -> None:
-        change(of(range(len(text))), of(range(-len(text), 0)), lambda _: CameFrom.NOWHERE)
+        change(of(range(len(text))), of(range(-len(text), 0)), lambda *_: CameFrom.NOWHERE)
 
     assert growth(long, "a0") == ""
     assert growth(many, "a") == ""
