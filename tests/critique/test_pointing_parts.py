@@ -184,6 +184,13 @@ def test_a_slip_that_was_mended_is_no_failure(tool: str, first: str, second: str
     assert found("failures", answer, failed, ToolEvidence(tool, "done", arguments=second)) == []
 
 
+def test_another_command_is_no_repair() -> None:
+    """Seen to fail: two commands that share most of their letters were one."""
+    pull = ToolEvidence("bash", "Error: it broke", failed=True, arguments="docker pull app")
+    push = ToolEvidence("bash", "ok", arguments="docker push app")
+    assert found("failures", "The image app is pulled now.", pull, push) != []
+
+
 def test_another_number_is_another_thing() -> None:
     failed = ToolEvidence("pay", "error: it is not known", failed=True, arguments='{"invoice": "inv-7711"}')
     other = ToolEvidence("pay", "done", arguments='{"invoice": "inv-7712"}')

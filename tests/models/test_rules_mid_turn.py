@@ -252,6 +252,7 @@ def test_the_category_decides_the_advice(category: str | None, error: str, actio
     [
         ("network", "transfer_money", "Connection reset by peer", "Look whether `transfer_money` has done it"),
         ("timeout", "send_mail", "timed out", "Look whether `send_mail` has done it"),
+        ("timeout", "sendMail", "timed out", "Look whether `sendMail` has done it"),
         ("timeout", "search_mail", "timed out", "Ask `search_mail` for less at once"),
         ("network", "upload", "SSL: CERTIFICATE_VERIFY_FAILED certificate has expired", ""),
         ("rate_limit", "llm", "insufficient_quota: check your plan and billing details", ""),

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.cli import main
 from sidemirror_server.operations import memory_search
 from tests.memory.talk import memories
@@ -29,9 +31,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarThread]:
         yield served
 
 
-def keep(stub: object, **result: object) -> None:
-    request = pb.StoreReflectionRequest(result=pb.ReflectionResult(**result))  # type: ignore[arg-type]
-    stub.StoreReflection(request, timeout=TIMEOUT_S)  # type: ignore[attr-defined]
+def keep(stub: ReflectiveMemoryServiceStub, **result: Any) -> None:
+    stub.StoreReflection(pb.StoreReflectionRequest(result=pb.ReflectionResult(**result)), timeout=TIMEOUT_S)
 
 
 @pytest.fixture

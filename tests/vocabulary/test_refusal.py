@@ -48,6 +48,7 @@ def test_a_refusal(text: str) -> None:
         "The user cancelled order 77",
         "User denied permission to use the location",
         "Tool failed: denied",
+        "Tool call rejected: invalid arguments",
         "tool not found",
         "! [rejected] main -> main (fetch first)",
         "Two tool calls were denied by the user before",

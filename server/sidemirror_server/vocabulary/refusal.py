@@ -2,8 +2,8 @@
 
 Such a call has no failure that something could repair, and sending it again is not advice: nothing is learned from it.
 An answer that tells it as done is wrong. Known are the fixed texts of the AI SDK, Google ADK, LangChain, the OpenAI
-Agents SDK, Pydantic AI, Claude Code, Codex and Gemini CLI, and texts like them. A service that denies a request is
-meant by none: its error names no tool call and no user.
+Agents SDK, Pydantic AI, Claude Code, Codex and Gemini CLI, and texts like them. The error of a service that denies a
+request is none of them: it names neither a tool call nor a user.
 """
 
 import re
@@ -19,6 +19,8 @@ _REFUSED = re.compile(
     r"\W{0,4}(?:(?:error|message|reason|result|output|content|type)['\"]?\s?:\s?['\"]?)?(?:operation cancelled\]\s?)?"
     r"(?:reason: )?(?:"
     rf"(?:the |this )?(?:tool(?:[ -]?(?:call|use|execution))|(?:function|mcp) call) (?:was |is |has been )?{_NO}\b"
+    # By a schema it is refused as well, and can be mended.
+    r"(?!\W{1,3}(?:invalid|validation|schema|unknown|malformed|missing|bad)\b)"
     rf"|(?:(?:the |this )?{_CALL} (?:was |is |has been )?)?(?:{_NO}|cancell?ed) {_BY_A_PERSON}"
     r"|(?:the )?user (?:has )?(?:(?:rejected|denied|declined|refused|cancell?ed|did not (?:approve|allow))|"
     rf"(?:does not|doesn['’]t) want to proceed with) (?:to (?:run|allow|approve) )?(?:the |this )?{_CALL}\b"

@@ -7,6 +7,7 @@ that names no cause: a sentence that suits every failure helps with none.
 import re
 from typing import get_args
 
+from sidemirror_server.models.adapters.rules.pointing.texts import name_words, stem_set
 from sidemirror_server.models.answers import CategoryWord
 from sidemirror_server.vocabulary.commands import program_in, runs_commands
 from sidemirror_server.vocabulary.missing_names import missing_name
@@ -39,11 +40,10 @@ _ADVICE = {
 }
 # Of a call that changes something and got no answer.
 _MAY_BE_DONE = "Look whether {tool} has done it before you call it again: it may have, though its answer did not come."
-_CHANGES_TEXT = (
+_CHANGES = stem_set(
     "add approve book buy cancel charge checkout create delete deploy insert issue order pay place post publish put "
     "refund remove reserve schedule send submit transfer update wire write"
 )
-_CHANGES = frozenset(_CHANGES_TEXT.split())
 # Failures that neither a pause nor a smaller input mends: what is wrong stands in the error.
 _NOT_MENDED_SO = re.compile(
     r"certificate|insufficient_quota|billing|waiting for (?:locator|selector|element)|locator\.", re.IGNORECASE
@@ -97,7 +97,7 @@ def advice(category: str | None, tool: str, error_text: str, arguments: str = ""
         return ""
     if category in _OF_A_KIND and _NOT_MENDED_SO.search(error_text[:_READ_CHARS]):
         return ""
-    if category in {"timeout", "network"} and re.split(r"[^a-z]", tool.strip("`").casefold())[0] in _CHANGES:
+    if category in {"timeout", "network"} and _CHANGES.intersection(name_words(tool.strip("`"))[:1]):
         return _MAY_BE_DONE.format(tool=tool)
     field = named_field(error_text) or _FIELD_UNNAMED.get(category or "", "")
     return _ADVICE[category or ""].format(tool=tool, field=field, again=again)

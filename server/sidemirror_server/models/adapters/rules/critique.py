@@ -32,19 +32,22 @@ _ADMITS = re.compile(
     r"does(?: not|n['’]t))\b",
     re.IGNORECASE,
 )
-# Where nothing worked, who says no, or asks, tells what he has not.
+# What looks like it and is the opposite.
+_DENIES = re.compile(r"\b(?:no|zero|0|without(?: any)?) (?:errors?|fail(?:ed|ures?))\b", re.IGNORECASE)
+# If every call failed, an answer that says no, or asks, tells that something is missing.
 _SAYS_NO = re.compile(
-    r"\b(?:no|not|none|nobody|nothing|never|neither|nor|without|already)\b|n['’]t\b|\?", re.IGNORECASE
+    r"\b(?:no|not|none|nobody|nothing|never|neither|nor|without|"
+    r"already (?:taken|booked|full|gone|used|closed|exists?))\b|n['’]t\b|\?",
+    re.IGNORECASE,
 )
-# Without a few of these a text of some length is in another language, or a list: its words say nothing here.
+# Common words. A longer text with few of them is in another language, whose words are not known here.
 _ENGLISH = re.compile(
     r"\b(?:the|are|were|has|have|you|your|its|and|with|there|this|that|which|they|our|from|while|would|can|could|"
     r"not|it)\b",
     re.IGNORECASE,
 )
+# Of so many words on, at least one in so many. Chosen here.
 _ENGLISH_FROM, _ENGLISH_EACH = 6, 20
-# What looks like it and is the opposite.
-_DENIES = re.compile(r"\b(?:no|zero|0|without(?: any)?) (?:errors?|fail(?:ed|ures?))\b", re.IGNORECASE)
 # Begins at the verb, because a pattern that begins with any run of letters takes quadratic time.
 _CLAIMS_DONE = re.compile(
     r"\b(?:has|have|was|were|is|are|been)\s+(?:been\s+|now\s+|also\s+){0,4}(?:successfully\s+)?"
@@ -87,7 +90,7 @@ def _issues(response: Response) -> Iterator[IssueAnswer]:
             )
         return
     for _, point in points_of(response.evidence, response.text):
-        yield _pointed(point, f"{response.evidence.task}\n{response.evidence.question}")
+        yield _pointed(point, response)
     yield from _errors(response)
     yield from _cut(response)
     yield from _unaddressed(response)
@@ -96,11 +99,12 @@ def _issues(response: Response) -> Iterator[IssueAnswer]:
         yield _issue("unclear", response.final, reason, "Decide on one answer.", "major")
 
 
-def _pointed(point: Point, asked: str) -> IssueAnswer:
+def _pointed(point: Point, response: Response) -> IssueAnswer:
     """A contradiction as an issue: it quotes the answer, or what the answer leaves out, and its reason the record, or
     what the user asked for."""
     against = _clipped(" ".join(point.against.split()))
-    where = "You were asked" if point.against in asked else "On record"
+    is_asked = point.against in response.evidence.question or point.against in response.evidence.task
+    where = "You were asked" if is_asked and point.against not in response.record else "On record"
     beside = f" {where}: “{against}”." if point.quote and against else ""
     return _issue(point.kind, point.quote or point.against, point.reason + beside, point.fix)
 

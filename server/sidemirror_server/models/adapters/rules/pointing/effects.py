@@ -61,7 +61,7 @@ _FAILED = re.compile(
     r"\W{0,3}(?:(?:errors?|failed|failures?|invalid|denied|rejected)\b(?!['\"]? ?[:=] ?(?:0\b|none\b|null\b|\[\]))|"
     r"exception|traceback|permission denied|access denied|forbidden|unauthorized|"
     r"cannot|could not|unable|timed? ?out|fatal|"
-    rf"(?:http(?:/[\d.]{{1,3}})? )?[45]\d\d(?: {HTTP_REASON}|:? error| - )|http(?:/[\d.]{{1,3}})? [45]\d\d)",
+    rf"(?:http(?:/[\d.]{{1,3}})? )?[45]\d\d(?: {HTTP_REASON}\b|:? error| - )|http(?:/[\d.]{{1,3}})? [45]\d\d)",
     re.IGNORECASE,
 )
 _BAD_VALUES = word_set(

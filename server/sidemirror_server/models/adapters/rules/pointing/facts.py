@@ -45,8 +45,8 @@ _COUNTED = re.compile(r"\b([A-Za-z]{3,20}) #?(\d)\b(?![.,:]\d)")
 _HEX = re.compile(r"[0-9a-f]{7,40}")
 _NAME_CHARS = 40
 DIGITS = frozenset(map(float, range(10)))
-# How much a text has to speak of a row, in words that one row has; of a line of text, and beside a name, more than one
-# word; and what it may say of others. Chosen here.
+# The least weight by which a text speaks of a row: one word that only this row has, or more where the row is a line or
+# the value is a name. Then what it may weigh for other rows, and the weight of a value. Chosen here.
 _LEAST_WEIGHT, _MORE_THAN_A_WORD, _MOST_BESIDE, _VALUE_WEIGHT = 0.99, 1.1, 0.5, 1.5
 _LITTLE = 0.3
 _SPREAD = 0.8

@@ -5,7 +5,6 @@ asked for. It counts unless a later call of the same kind made it good.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
 
 import msgspec
 
@@ -13,7 +12,14 @@ from sidemirror_server.models.adapters.rules.advice import telling
 from sidemirror_server.models.adapters.rules.pointing.effects import HTTP_REASON, has_failed, only_reads
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 from sidemirror_server.models.adapters.rules.pointing.record import ARGUMENT_CHARS, DataField, Item, PastCall
-from sidemirror_server.models.adapters.rules.pointing.texts import name_words, stem, stem_set, tokens_of, word_set
+from sidemirror_server.models.adapters.rules.pointing.texts import (
+    distance_at_most_one,
+    name_words,
+    stem,
+    stem_set,
+    tokens_of,
+    word_set,
+)
 from sidemirror_server.vocabulary.refusal import is_refusal
 
 # Of a block of failing lines so much is quoted. A shorter line than that says only that something failed, and a longer
@@ -97,8 +103,8 @@ _PROGRAM = re.compile(
     r"(?:^|[;&|] ?)\s{0,3}((?:npm|pnpm|yarn|uv|poetry|bundle|dotnet) (?:run|exec) [\w./:-]{1,40}|"
     r"(?:npx|bunx) [\w./:-]{1,40}|[\w./-]{2,40}(?: [\w./:-]{1,40})?)"
 )
-# How much two texts have to share, and how long they have to be. Chosen here.
-_LIKE, _LEAST_LIKE = 0.8, 3
+# Shorter texts are like many. In code points, chosen here.
+_LEAST_LIKE = 3
 _RUNNERS = word_set("cd echo grep cat tail head sed awk ls env export set")
 
 
@@ -185,7 +191,8 @@ def _makes_good(later: _Attempt, attempt: _Attempt, before: Sequence[_Attempt]) 
     if other.name != call.name:
         return False
     if call.command or other.command:
-        return any(_is_like(one, two) for one in _programs(call.command) for two in _programs(other.command))
+        ours, theirs = _programs(call.command), _programs(other.command)
+        return any(one == two or distance_at_most_one(one, two) for one in ours for two in theirs)
     if later.failed or not call.failed:
         return other.arguments == call.arguments
     if any(one.call.name == call.name and not one.failed for one in before):
@@ -194,13 +201,13 @@ def _makes_good(later: _Attempt, attempt: _Attempt, before: Sequence[_Attempt]) 
 
 
 def _is_like(one: str, other: str) -> bool:
-    """Whether two texts are the same, but for a slip or for what was left out, and name no other number."""
+    """Whether two texts are the same, but for a slip or for an end that was left out, and name no other number."""
     if one == other:
         return True
     one, other = (" ".join(re.findall(r"[^\W_]+", text.casefold())) for text in (one, other))
     if re.findall(r"\d+", one) != re.findall(r"\d+", other) or min(len(one), len(other)) < _LEAST_LIKE:
         return False
-    return one in other or other in one or SequenceMatcher(None, one, other).ratio() > _LIKE
+    return one.startswith(other) or other.startswith(one) or distance_at_most_one(one, other)
 
 
 def _kinds(call: PastCall) -> frozenset[str]:

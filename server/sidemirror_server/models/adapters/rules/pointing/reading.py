@@ -53,7 +53,7 @@ _QUOTED = re.compile(
     r"\"[^\"\n]{2,600}\"|“[^”\n]{2,600}”|«[^»\n]{2,600}»|„[^“”\n]{2,600}[“”]|^[ \t]*>[^\n]*|```.{0,8000}?(?:```|\Z)",
     re.MULTILINE | re.DOTALL,
 )
-# Who asks for a text gets one, in which somebody says what he has done.
+# A request for a text that another person signs: what it says was done is no claim of the agent.
 _DRAFT_ASKED = re.compile(
     r"\b(?:draft|compose|phrase|word|write|suggest|prepare)\b[^.?!\n]{0,60}\b(?:reply|answer|response|e-?mail|mail|message|"
     r"letter|text|note|post|comment|announcement|update|summary|report|changelog|(?:release|meeting) notes|minutes)\b",
